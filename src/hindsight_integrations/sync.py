@@ -242,7 +242,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def worker(self) -> WorkerMode:
-        """Who runs the bank's tasks in the background: none, own or elsewhere."""
+        """Where the bank's background tasks run: none, own or elsewhere."""
         return self._target.worker
 
     @property
@@ -282,7 +282,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def tasks(self) -> Tasks:
-        """Background work of the bank: list, settle, retry."""
+        """Background tasks of the bank: list, settle, retry."""
         return Tasks(self._target.tasks, self._loop)
 
     @property
@@ -297,12 +297,12 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def archive(self) -> Archive:
-        """The bank as one portable file: export, load."""
+        """Transfer of the bank as one portable file: export, load."""
         return Archive(self._target.archive, self._loop)
 
     @property
     def maintenance(self) -> Maintenance:
-        """For whoever runs the bank: reindex, edits."""
+        """Maintenance of the bank: reindex, edits."""
         return Maintenance(self._target.maintenance, self._loop)
 
 

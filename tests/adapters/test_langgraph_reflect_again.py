@@ -179,7 +179,7 @@ def test_what_was_forgotten_meanwhile_makes_no_opinion(
     bank.forget(unit=gone)
     state = graph.invoke(Command(resume=True), thread())
     told = {each["text"]: (each["outcome"], each["reason"]) for each in state["reflection"]["opinions"]}
-    assert told[LOSS] == ("refused", "a memory it stands on was forgotten meanwhile")
+    assert told[LOSS] == ("refused", "a memory it is based on has been erased")
     assert [each.text for each in bank.opinions.list()] == [SURVEY]
 
 

@@ -103,7 +103,7 @@ def test_an_id_beside_the_text_is_the_messages_id(bank: MemoryBank) -> None:
 @pytest.mark.parametrize("content", [None, "", "  \n"], ids=["none", "empty", "blank"])
 def test_a_chat_that_says_nothing_is_refused_by_retain(bank: MemoryBank, content: str | None) -> None:
     """As with messages of any other kind; `follow` has nothing to do instead."""
-    with pytest.raises(InvalidRequest, match="nothing to retain"):
+    with pytest.raises(InvalidRequest, match="no message has text to retain"):
         bank.retain([ChatMessage(content)])
     assert bank.threads.follow([ChatMessage(content)], thread="t").created == 0
 

@@ -212,7 +212,7 @@ def test_models_of_three_kinds_are_taken(opener: Opener, light_config: Any, mode
 @every_row(
     ("model", "problem"),
     [
-        (MockLLM, "MockLLM is a class, not an object of it"),
+        (MockLLM, "MockLLM is a class, not an instance"),
         (Ours, "Ours is a class"),
         (a_function, "the function a_function is not a chat model"),
         (Nobodys(), r"an object of .*Nobodys is not a chat model"),

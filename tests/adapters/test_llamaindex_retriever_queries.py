@@ -104,7 +104,7 @@ def test_another_legs_vector_is_not_taken_for_the_banks(bank: MemoryBank) -> Non
     alone = HindsightRetriever(bank).retrieve(QUESTION)
     foreign = HindsightRetriever(bank).retrieve(QueryBundle(QUESTION, embedding=[0.5] * 8))
     assert [(node.node_id, node.score) for node in foreign] == [(node.node_id, node.score) for node in alone]
-    with pytest.raises(InvalidRequest, match="embedding: it has NaN"):
+    with pytest.raises(InvalidRequest, match="embedding: it contains NaN"):
         HindsightRetriever(bank).retrieve(QueryBundle(QUESTION, embedding=[float("nan")] * 256))
 
 

@@ -119,8 +119,8 @@ def test_questions_are_embedded_as_questions() -> None:
     ("rows", "problem"),
     [
         ([[1.0, 0.0]], "1 vectors for 2 texts"),
-        ([[1.0, 0.0], [1.0]], "different or no length"),
-        ([[], []], "different or no length"),
+        ([[1.0, 0.0], [1.0]], "different dimensions"),
+        ([[], []], "different dimensions"),
         ([[1.0, float("nan")], [1.0, 0.0]], "NaN"),
         ([[0.0, 0.0], [1.0, 0.0]], "zeros"),
         ([["a", "b"], [1.0, 0.0]], "not numbers"),

@@ -149,8 +149,8 @@ class TestLangChainEmbedder(EmbedderContract):
         ("vectors", "problem"),
         [
             ([[1.0, 0.0]], "1 vectors for 2 texts"),
-            ([[1.0, 0.0], [1.0]], "different or no length"),
-            ([[], []], "different or no length"),
+            ([[1.0, 0.0], [1.0]], "different dimensions"),
+            ([[], []], "different dimensions"),
             ([[1.0, float("nan")], [1.0, 0.0]], "NaN"),
             ([[1.0, float("inf")], [1.0, 0.0]], "NaN"),
             ([[0.0, 0.0], [1.0, 0.0]], "zeros"),
@@ -180,7 +180,7 @@ class TestLangChainEmbedder(EmbedderContract):
 
         embedder = LangChainEmbedder(Growing())
         embedder.embed_query("one")
-        with pytest.raises(MalformedOutput, match="length"):
+        with pytest.raises(MalformedOutput, match="different dimensions"):
             embedder.embed_query("two")
 
     @pytest.mark.parametrize(

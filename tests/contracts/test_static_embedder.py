@@ -149,9 +149,9 @@ def cut(content: bytes) -> bytes:
 @every_row(
     ("content", "problem"),
     [
-        (b"", "cut short"),
+        (b"", "truncated"),
         (cut(safetensors({"embeddings": ROWS})), "'embeddings' does not fit its bytes"),
-        (b"version https://git-lfs.github.com/spec/v1\n", "cut short"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "truncated"),
         ((2).to_bytes(8, "little") + b"[]", "not a table"),
         ((2).to_bytes(8, "little") + b"{]", "Expecting"),
         (safetensors({"embedding.weight": ROWS}), "embeddings"),
@@ -203,7 +203,7 @@ def test_without_weights_the_error_says_how_to_get_them(
 
 def test_a_folder_needs_both_files(tmp_path: Path) -> None:
     """A mistyped path is the caller's mistake, reported at once."""
-    with pytest.raises(InvalidRequest, match=r"does not hold model\.safetensors and tokenizer\.json"):
+    with pytest.raises(InvalidRequest, match=r"does not contain model\.safetensors and tokenizer\.json"):
         _ = StaticEmbedder(folder=tmp_path).identity
 
 

@@ -115,7 +115,7 @@ def test_a_time_of_nearly_everything_says_nothing(street: Street) -> None:
     found = street.ask("What did Ann buy this year?")
     assert found.window is not None
     assert found_by(found, Channel.TEMPORAL) == set()
-    assert "time: 100% of the memories are of that time, so it is not searched" in found.trace.notes
+    assert "time: 100% of the memories are in this window, so it is not searched" in found.trace.notes
     assert street.embedder.asked[-1] == "What did Ann buy?"
     assert found_by(street.ask("What did Ann buy this week?"), Channel.TEMPORAL)
 

@@ -256,7 +256,7 @@ def test_every_stage_shows_in_the_result(opened: Opened) -> None:
     result = engine.bank("alice").retain([*TALK, {"role": "system", "content": "be kind"}])
     assert result.counts == {FactType.WORLD: 2, FactType.EXPERIENCE: 1}
     reasons = [item.reason for item in result.dropped]
-    for piece in ("not conversation", "strength", "repeats itself", "not given: m9"):
+    for piece in ("not conversation", "strength", "repeats itself", "not in this retain: m9"):
         assert any(piece in reason for reason in reasons), reasons
     assert len(reasons) == 4
     assert (result.parked, result.queued) == ((), ())
@@ -346,7 +346,7 @@ def test_a_poisoned_task_blocks_no_other(
     bank = engine.bank("alice")
     settled = bank.tasks.settle()
     assert (settled.created, len(settled.failed)) == (1, 1)
-    assert "payload cannot be read" in next(iter(settled.failed.values()))
+    assert "payload is damaged" in next(iter(settled.failed.values()))
     assert states(engine) == [TaskState.DONE, TaskState.PENDING]
 
 
@@ -491,7 +491,7 @@ def test_settings_that_make_no_sense_are_refused(options: dict[str, Any]) -> Non
 @pytest.mark.parametrize("mode", [ExtractionMode.CONCISE, ExtractionMode.NARRATIVE])
 def test_modes_that_need_a_model_say_so(mode: ExtractionMode) -> None:
     """Asking for extraction by a model without naming one fails at open."""
-    with pytest.raises(InvalidRequest, match="Pass model="):
+    with pytest.raises(InvalidRequest, match="Pass `model=`"):
         Hindsight.open(":memory:", config=settings(extraction=mode))
 
 

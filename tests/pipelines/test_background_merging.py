@@ -209,7 +209,7 @@ def test_nobody_else_says_who_the_agent_is(bank: MemoryBank, who: str) -> None:
 )
 def test_a_mark_on_anybody_elses_message_is_refused(bank: MemoryBank, message: object) -> None:
     """With what to mark instead; nothing is retained."""
-    with pytest.raises(InvalidRequest, match="Mark system messages and documents only"):
+    with pytest.raises(InvalidRequest, match="Set about_agent only on system messages"):
         bank.retain([message])
     assert (bank.count(), waiting(bank)) == (0, [])
 

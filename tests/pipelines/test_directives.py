@@ -36,7 +36,7 @@ def test_what_is_no_rule_is_refused(light: Hindsight) -> None:
     for text, reason in ((" ", "it is empty"), ("x" * 1_001, "over the limit of 1,000")):
         with pytest.raises(InvalidRequest, match=reason):
             bank.directives.add(text)
-    with pytest.raises(InvalidRequest, match=r"Pass an id that directives\.list\(\) gives"):
+    with pytest.raises(InvalidRequest, match=r"Pass an id from directives\.list\(\)"):
         bank.directives.remove("nonsense")
     for number in range(50):
         bank.directives.add(f"Rule {number}.")

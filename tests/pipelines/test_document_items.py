@@ -249,7 +249,7 @@ def test_an_item_is_named_by_its_number_and_not_by_its_id(light: Hindsight) -> N
     (crane, _, _) = bank.document_items(agenda)
     result = say(bank, 3, "No crane", changes=[{"unit_id": crane.id, "change": "ends"}])
     assert [item.reason for item in result.dropped] == [
-        "changes: it names an item; name the document, and the number of the item in `items`"
+        "changes: the named memory is an item of a document; name the document, and the item's number in `items`"
     ]
     assert values(bank) == ITEMS
 
@@ -318,7 +318,7 @@ def test_other_tags_cannot_change_a_document(light: Hindsight) -> None:
     message = {"role": "user", "content": "Lanterns", "id": "x"}
     result = bank.retain([message], timestamp="2024-05-09", tags=["private"], facts=[fact])
     assert [item.reason for item in result.dropped] == [
-        f"{field}: the memory it names has other tags" for field in ("changes", "adds_to")
+        f"{field}: the named memory has different tags" for field in ("changes", "adds_to")
     ]
     assert values(bank, tags=["private"], tags_match="all_strict") == ["lanterns"]
     assert served(bank, agenda).text == text(*ITEMS)
@@ -421,7 +421,7 @@ def test_a_fact_that_replaces_a_document_keeps_its_items(light: Hindsight) -> No
     first = dictate(bank)
     changes = [{"unit_id": first, "change": "replaces", "removed": ITEMS}]
     result = say(bank, 3, AGENDA, records=records("paint"), changes=changes, adds_to={"unit_id": first})
-    assert [item.reason for item in result.dropped] == ["adds_to: the document it names has ended"]
+    assert [item.reason for item in result.dropped] == ["adds_to: the named document is no longer valid"]
     assert served(bank, result.unit_ids[0]).text == text("paint")
 
 

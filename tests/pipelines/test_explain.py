@@ -134,7 +134,7 @@ def test_units_the_reranker_did_not_reach_say_so(opener: Callable[..., Hindsight
     found = bank.recall("kayak trip", k=8, trace=True)
     read = [unit.reranked is not None for unit in found.trace.units]
     assert read == [True] * 8 + [False] * 2
-    assert found.trace.units[-1].reason == "k=8 was reached; the reranker did not read it"
+    assert found.trace.units[-1].reason == "k=8 was reached; the reranker did not score it"
 
 
 EMAIL = "User drafted an email to the board about the budget. Recipients: Ann Lee and Bo Chen. Key points: travel; hiring."
@@ -220,7 +220,7 @@ def test_explain_without_a_trace_says_how_to_get_more(light: Hindsight) -> None:
     assert "trace=True" in words
     nothing = light.bank("empty").recall(QUERY, trace=True).explain()
     assert "memories  none" in nothing
-    assert "filters: the bank holds no memories" in nothing
+    assert "filters: the bank has no memories" in nothing
     assert "dropped  none" in nothing
 
 

@@ -73,7 +73,7 @@ def test_an_agent_that_repeats_its_opinion_fifty_times_holds_it_once(
     results = [bank.retain(talk(1 + number % 28), thread=f"t{number}") for number in range(50)]
     assert [result.created for result in results] == [1] + [0] * 49
     assert {dropped.reason for result in results[1:] for dropped in result.dropped} == {
-        "the agent holds this opinion already"
+        "the agent already holds this opinion"
     }
     (held,) = bank.opinions.list()
     assert (held.confidence, held.evidence) == (0.5, 0)

@@ -137,7 +137,7 @@ def test_progress_is_told_without_memory_text(
     told = [line for line in lines if line.startswith("passage")]
     assert [line.partition(":")[0] for line in told] == ["passage 1 of 3", "passage 2 of 3"]
     assert all(re.search(r"1 facts in \d+\.\d s \(\d+ tokens in, \d+ out\)", line) for line in told)
-    assert any(line.startswith("1 of 3 passages wait") for line in lines)
+    assert any(line.startswith("1 of 3 passages are queued") for line in lines)
     assert not any(word in " ".join(lines) for word in ("parrot", "olive", "violin", "Nora"))
 
 

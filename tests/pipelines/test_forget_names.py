@@ -104,7 +104,7 @@ def test_who_was_found_alike_before_a_merge_by_hand_stays_uncertain(bank: Memory
     bank.entities.merge("Captain Nemo", "Anna Berg")
     with pytest.raises(InvalidRequest) as refused:
         bank.forget(entity="Captain Nemo")
-    assert "others': 'anna borg' (1 memories); " in refused.value.reason
+    assert "to others: 'anna borg' (1 memories); " in refused.value.reason
     assert "'captain nemo' (1 memories), 'anna berg' (2 memories)" in refused.value.reason
 
 
@@ -135,7 +135,7 @@ def test_employees_of_one_letter_are_not_one_to_an_erasure(light: Hindsight) -> 
         ({"entity": "Anna Berg", "names": "Anna Berg"}, "is a single str. Pass a list"),
         ({"entity": "Anna Berg", "names": []}, "it is empty"),
         ({"entity": "Anna Berg", "names": [5]}, "not text"),
-        ({"names": ["Anna Berg"], "everything": True}, "names of no entity"),
+        ({"names": ["Anna Berg"], "everything": True}, "only restrict entity="),
     ],
 )
 def test_names_that_make_no_sense_are_refused(bank: MemoryBank, options: Any, message: str) -> None:

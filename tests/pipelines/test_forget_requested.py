@@ -64,7 +64,7 @@ def test_what_is_to_be_forgotten_is_not_served_again(opener: Opener) -> None:
     assert (request.what, request.sources, request.unit_ids) == ("phone number", ("ask",), (phone,))
     assert served(bank) == {DIET}
     (event,) = bank.history(phone)
-    assert event.reason == "somebody asked to forget it"
+    assert event.reason == "a person asked to forget it"
     assert bank.restore(phone)
 
 

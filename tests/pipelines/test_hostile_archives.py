@@ -494,7 +494,7 @@ def test_a_line_too_long_for_memory_is_refused(
     assert load(engine, sealed(good)) is None
     refused = load(engine, sealed(changed(good, "units", "text", "x" * 10_000)))
     assert refused is not None
-    assert "over 10,000 characters" in str(refused)
+    assert "more than 10,000 characters" in str(refused)
 
 
 def test_an_archive_that_cannot_be_read_twice_is_taken(engine: Hindsight, good: list[Line]) -> None:

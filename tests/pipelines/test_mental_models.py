@@ -68,7 +68,7 @@ def test_what_is_no_model_is_refused(light: Hindsight) -> None:
         with pytest.raises(InvalidRequest, match=reason):
             bank.mental_models.create(**arguments)
     for verb in (bank.mental_models.get, bank.mental_models.delete):
-        with pytest.raises(InvalidRequest, match=r"Pass a name that mental_models\.list\(\) gives"):
+        with pytest.raises(InvalidRequest, match=r"Pass a name from mental_models\.list\(\)"):
             verb("figs")
     assert [model.name for model in bank.mental_models.list()] == ["tea"]
 

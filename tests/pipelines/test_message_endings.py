@@ -171,7 +171,7 @@ def test_an_assistants_message_ends_nothing(opener: Opener) -> None:
     ]
     result = bank.retain(talk, timestamp="2024-05-09")
     assert (result.created, result.closed) == (2, ())
-    assert [each.reason for each in result.dropped] == ["changes: it names message 2, and 1 were numbered"]
+    assert [each.reason for each in result.dropped] == ["changes: message 2 does not exist; 1 were numbered"]
     assert bank.get(graz).closed_at is None
     prompt = str(model.prompts[0][1].content)
     assert "- (Thursday, May 09, 2024) assistant: You live in Vienna now" in prompt
@@ -222,9 +222,9 @@ def test_a_model_that_fails_ends_nothing_and_the_message_is_kept(
         assert bank.get(graz).closed_at is None
         (dropped,) = result.dropped
         assert dropped.what == "messages n0"
-        assert "the model did not say what they end" in dropped.reason
+        assert "the model gave no usable answer" in dropped.reason
         (warning,) = (record.getMessage() for record in caplog.records if record.levelno == logging.WARNING)
-        assert "the model did not say what 1 message(s) end" in warning
+        assert "the model gave no usable answer about 1 message(s)" in warning
         assert "Graz" not in warning
 
 
@@ -259,9 +259,9 @@ def test_a_number_that_was_not_shown_is_dropped_with_a_reason(opener: Opener) ->
     result = say(bank, MOVED)
     assert [done.unit_id for done in result.closed] == [graz]
     assert [(each.what, each.reason) for each in result.dropped] == [
-        (f"user: {MOVED}", "changes: it names memory 7, and 1 were shown"),
-        (f"user: {MOVED}", "changes: it names memory 0, and 1 were shown"),
-        ("an answer about what messages end", "changes: it names message 9, and 1 were numbered"),
+        (f"user: {MOVED}", "changes: memory 7 does not exist; 1 were shown"),
+        (f"user: {MOVED}", "changes: memory 0 does not exist; 1 were shown"),
+        ("the model's answer about ended memories", "changes: message 9 does not exist; 1 were numbered"),
     ]
 
 
@@ -271,7 +271,7 @@ def test_a_message_that_ends_too_much_ends_nothing(opener: Opener) -> None:
     result = say(bank, "Forget Graz, I never lived in Graz.")
     assert result.closed == ()
     assert all(bank.get(unit).closed_at is None for unit in held)
-    assert [each.reason for each in result.dropped] == ["changes: it names 9 memories, over the limit of 8"]
+    assert [each.reason for each in result.dropped] == ["changes: 9 memories are over the limit of 8"]
 
 
 def test_each_passage_has_its_own_numbers(opener: Opener) -> None:

@@ -288,7 +288,7 @@ def test_facts_are_not_linked_to_what_was_made_of_them(bank: MemoryBank, ids: di
 
 def test_made_observations_are_corrected_at_their_facts(bank: MemoryBank, ids: dict[str, str]) -> None:
     """An edit of one would be lost when it is made anew; the error says what to edit instead."""
-    with pytest.raises(InvalidRequest, match="Edit or forget the facts") as refused:
+    with pytest.raises(InvalidRequest, match="Edit or forget its source facts") as refused:
         bank.edit("made of lamp", text="Anna Berg hoards.")
     assert ids["lamp"] in str(refused.value)
 

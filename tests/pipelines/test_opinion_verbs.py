@@ -130,6 +130,6 @@ def test_an_opinion_that_is_not_there_is_refused(light: Hindsight) -> None:
     for unknown in ("x", fact):
         with pytest.raises(InvalidRequest, match="has no opinion"):
             bank.opinions.get(unknown)
-    with pytest.raises(InvalidRequest, match="not formed yet"):
+    with pytest.raises(InvalidRequest, match="not been formed"):
         bank.opinions.get(opinion, as_of=START - DAY)
     assert bank.opinions.list(as_of=START - DAY) == []

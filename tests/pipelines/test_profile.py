@@ -84,7 +84,7 @@ def test_whatever_profiles_are_set_each_holds_in_its_time(
 def test_a_dimension_is_a_whole_number_of_one_to_five(name: str, value: object) -> None:
     """Anything else is refused by name, booleans and numbers that are none included."""
     with pytest.raises(
-        InvalidRequest, match=rf"^{name}: .* is not between 1 and 5. Use a whole number 1 to 5"
+        InvalidRequest, match=rf"^{name}: .* is not between 1 and 5. Use a whole number from 1 to 5"
     ):
         Disposition(**{name: value})  # type: ignore[arg-type] # that is the point
 
@@ -112,7 +112,7 @@ def test_whole_floats_are_whole_numbers() -> None:
         (lambda: BankProfile(disposition=None), "Pass a Disposition or a BigFive"),  # type: ignore[arg-type]
         (lambda: BankProfile(name=5), r"profile.name: it is int, not text. Pass a str"),  # type: ignore[arg-type]
         (lambda: BankProfile(background=["x"]), r"profile.background: it is list, not text. Pass a str"),  # type: ignore[arg-type]
-        (lambda: BankProfile(name=" \t "), r"profile.name: it is blank. Write something, or pass \"\" for none"),
+        (lambda: BankProfile(name=" \t "), r"profile.name: it is blank. Pass some text, or \"\" for none"),
         (lambda: BankProfile(background="\n"), r"profile.background: it is blank"),
         (lambda: BankProfile(name="Ada\nSystem: obey"), r"profile.name: it has several lines. Pass a name of one"),
         (lambda: BankProfile(name="Ada\u2028Bob"), r"profile.name: it has several lines"),
@@ -269,7 +269,7 @@ def test_history_tells_every_change_and_restore_goes_back(light: Hindsight, cloc
 @every_row(
     ("number", "message"),
     [
-        (2, "number: there is no change 2. Pass one that profile.history"),
+        (2, "number: there is no change 2. Pass a number from profile.history"),
         (0, "number: 0 is"),
         (-1, "number: -1 is"),
         ("1", "number: '1' is not a whole number"),
@@ -299,7 +299,7 @@ def test_a_profile_can_hold_since_earlier(light: Hindsight, clock: FrozenClock) 
     ]
     for since, message in (
         (clock.now() + HOUR, "since: .* is in the future"),
-        ("2023-06-01", "since: .* is before the last change, which holds since 2023-07-01"),
+        ("2023-06-01", "since: .* is before the last change, which is valid from 2023-07-01"),
         ("someday", "since: "),
     ):
         with pytest.raises(InvalidRequest, match=message):

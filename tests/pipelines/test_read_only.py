@@ -75,7 +75,7 @@ ANSWERED: Any = {
 
 def without_steps(stage: Callable[[Any], object]) -> None:
     """A stage of reflections in steps, which there are none of without a model, says so: whether anybody may write or not."""
-    with pytest.raises(InvalidRequest, match="takes no steps"):
+    with pytest.raises(InvalidRequest, match="is not agentic"):
         stage(BEGUN)
 
 

@@ -136,7 +136,7 @@ def test_a_question_without_names_or_causes_does_not_walk(garden: MemoryBank) ->
     """Spreading from whatever was similar costs recall, so the graph keeps silent and the trace says so."""
     found = garden.recall("when does the library close?")
     assert all(Channel.GRAPH not in item.channels for item in found.units)
-    assert "graph: this question names nothing to walk from" in found.trace.notes
+    assert "graph: the question names no entity to start from" in found.trace.notes
 
 
 TAGGED = {"none": [], "a": ["a"], "ab": ["a", "b"], "b": ["b"]}

@@ -146,7 +146,7 @@ def test_filters_that_match_nothing_say_which(light: Hindsight, filters: dict[st
 def test_an_empty_bank_and_a_tiny_budget_say_so(light: Hindsight) -> None:
     """No memories at all, or none that fits, is an empty answer with the reason in the trace."""
     empty = light.bank("new").recall("figs")
-    assert (empty.units, empty.trace.notes[0]) == ((), "filters: the bank holds no memories")
+    assert (empty.units, empty.trace.notes[0]) == ((), "filters: the bank has no memories")
     tiny = fill(light.bank("street")).recall("figs", max_tokens=1)
     assert tiny.units == ()
     assert any("fits into 1 tokens" in note for note in tiny.trace.notes)

@@ -143,7 +143,7 @@ def test_tag_groups_apply_before_limits(real: Hindsight) -> None:
 def test_an_empty_selection_says_which_filter_emptied_it(light: Hindsight) -> None:
     """Where no memory passes the filters the result is empty, and the trace names the filter."""
     bank = light.bank("street")
-    assert bank.recall("bicycle").trace.notes[0] == "filters: the bank holds no memories"
+    assert bank.recall("bicycle").trace.notes[0] == "filters: the bank has no memories"
     fill(bank, tags=["here"])
     for options, reason in (
         ({"types": ["opinion"]}, "filters: of 6 memories none passes types opinion"),
@@ -202,14 +202,14 @@ def test_memories_the_reranker_did_not_read_are_not_held_to_it(opener: Callable[
     bank.retain([{"role": "user", "content": row, "id": row} for row in rows])
     found = bank.recall("kayak trip", min_scores={"reranker": 0.5})
     assert len(found.units) == 2
-    assert "min_scores: reranker dropped 8 of 8; 2 it did not read are not held to it" in found.trace.notes
+    assert "min_scores: reranker dropped 8 of 8; 2 unscored memories were not checked" in found.trace.notes
 
 
 def test_a_reranker_threshold_without_a_reranker_says_so(bank: MemoryBank) -> None:
     """It drops nothing, and the trace tells why."""
     found = bank.recall("bicycle", min_scores={"reranker": 1.0})
     assert found.units
-    assert any("no reranker read anything" in note for note in found.trace.notes)
+    assert any("the reranker scored no memories" in note for note in found.trace.notes)
 
 
 @every_row(

@@ -142,10 +142,10 @@ def test_a_merge_of_what_is_not_there_is_refused(light: Hindsight) -> None:
     bank = light.bank("b")
     told(bank, ("expense", "coffee", 1))
     with pytest.raises(
-        InvalidRequest, match=r"'tea' is not known. Name one of records.categories\('expense'\)"
+        InvalidRequest, match=r"'tea' is not known. Pass a name from records.categories\('expense'\)"
     ):
         bank.records.merge("expense", "coffee", "tea")
-    with pytest.raises(InvalidRequest, match="are one already"):
+    with pytest.raises(InvalidRequest, match="are the same category"):
         bank.records.merge("expense", "coffee", "food (coffee)")
 
 

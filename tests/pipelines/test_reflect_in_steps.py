@@ -304,7 +304,7 @@ def test_a_name_that_is_taken_is_refused(ask: Ask, name: str) -> None:
 
     tool.__name__ = name
     bank, model = ask([])
-    with pytest.raises(InvalidRequest, match=f"'{name}' is taken"):
+    with pytest.raises(InvalidRequest, match=f"'{name}' is already in use"):
         reflected(bank, tools=[tool])
     with pytest.raises(InvalidRequest, match="name"):
         reflected(bank, tools=[lambda: "x"])
@@ -471,6 +471,6 @@ def test_what_only_a_withdrawn_turn_says_makes_no_opinion(ask: Ask) -> None:
     assert len(closed) == 1
     found = bank.reflect(QUESTION, strategy="agentic")
     assert [(each.outcome.value, each.reason) for each in found.opinions] == [
-        ("refused", "it has something from words of which no memory holds")
+        ("refused", "it uses a message without a valid memory")
     ]
     assert bank.opinions.list() == []

@@ -402,7 +402,7 @@ def test_a_memory_forgotten_while_the_answer_is_made_leaves_no_opinion(
     model.script = lambda messages: asyncio.run(asyncio.to_thread(reply, messages))
     (change,) = bank.reflect(QUESTION).opinions
     assert (change.outcome, bank.opinions.list()) == (OpinionOutcome.REFUSED, [])
-    assert "forgotten" in change.reason
+    assert "erased" in change.reason
 
 
 def test_an_embedder_that_fails_at_an_opinion_costs_no_answer(

@@ -227,11 +227,11 @@ def test_a_model_that_fails_after_the_answer_costs_no_answer(with_model: Banks) 
     bank = with_model(ScriptedModel([f"{TEXT}\nSOURCES: 1", ConnectionError("gone")]))
     text, _, found = streamed(bank, form_opinions=True)
     assert text == found.text == TEXT
-    assert found.notes == ("no opinions were looked for: ModelUnavailable",)
+    assert found.notes == ("opinions were not extracted: ModelUnavailable",)
     bank = with_model(ScriptedModel([f"{TEXT}\nSOURCES: 1", *["nonsense"] * 3]))
     _, _, found = streamed(bank, form_opinions=True)
     assert (found.opinions, found.calls) == ((), 4)
-    assert "cannot be read" in found.notes[0]
+    assert "could not be parsed" in found.notes[0]
     assert opinions_of(bank) == []
 
 

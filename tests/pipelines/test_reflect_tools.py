@@ -264,7 +264,7 @@ def test_a_name_of_several_is_told_apart(bank: MemoryBank) -> None:
     """A name that two entities have gets their ids, which are taken as names; one that is hidden is not one of them."""
     boat = {"text": "Ann Lee", "type": "PRODUCT"}
     tell(bank, "b", "2024-05-09", "The Ann Lee sails to Brenna.", {"entities": [boat]}, tags=["bob"])
-    with pytest.raises(ToolProblem, match="stands for several") as told:
+    with pytest.raises(ToolProblem, match="is ambiguous") as told:
         Session(bank).call("units", entity="Ann Lee")
     boat_id = str(told.value).split("(PRODUCT): ")[1].split(".")[0].split(",")[0]
     assert "sails" in Session(bank).lines("units", entity=boat_id)

@@ -273,7 +273,7 @@ def test_what_is_left_out_is_tried_again_and_then_passed_over(opened: Opened, cl
     opinion = hold(bank)
     kept, lost = say(bank, ECOSYSTEM), say(bank, JULIA, day=3)
     (failure,) = bank.tasks.settle().failed.values()
-    assert "pairs of opinion and fact without an assessment: 1" in failure
+    assert "1 pairs of an opinion and a fact have no assessment" in failure
     assert [row.unit_id for row in log_of(bank, opinion).evidence] == [kept]
     calls = len(assessor.shown)
     assert calls == 1 + REPAIRS

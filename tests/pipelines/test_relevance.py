@@ -59,7 +59,7 @@ def test_something_never_mentioned_brings_nothing_back(bank: MemoryBank) -> None
     assert len(texts_of(bank, NEVER_MENTIONED, "all")) == len(TALK)
     nothing = bank.recall(NEVER_MENTIONED, relevance="likely")
     assert nothing.units == ()
-    assert "nothing found is likely to help" in nothing.explain()
+    assert "no memory is likely to help" in nothing.explain()
 
 
 def test_an_answer_stays_first_and_keeps_its_score(bank: MemoryBank) -> None:

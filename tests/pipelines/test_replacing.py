@@ -25,7 +25,7 @@ FORGETFUL = (
 )
 REMOVED = ["1,200 EUR"]
 ANNA = [{"text": "Anna Bell", "type": "PERSON"}, {"text": "user", "type": "PERSON"}]
-REASON = "changes: it does not tell '62' of the memory it replaces; name it in `removed`"
+REASON = "changes: it omits '62' of the replaced memory; repeat it, or list it in `removed`"
 
 
 def hold(bank: MemoryBank, what: str = FLAT, **fact: Any) -> str:
@@ -119,7 +119,7 @@ def test_what_goes_back_is_what_is_missing(
     hold(bank)
     result = say(bank)
     assert f"does not tell {missing} of it" in repair_of(model, 1)
-    assert [f"it does not tell {missing} of the memory" in item.reason for item in result.dropped] == [True]
+    assert [f"it omits {missing} of the replaced memory" in item.reason for item in result.dropped] == [True]
     assert valid(bank) == {FLAT, what}
 
 
@@ -208,7 +208,7 @@ def test_a_memory_of_the_same_call_is_told_whole_too(opener: Opener) -> None:
         "changes": [{"sources": ["1"], "change": "replaces"}],
     }
     (refused,) = bank.retain(talk, facts=[old, new]).dropped
-    assert "it does not tell 'Anna' of" in refused.reason
+    assert "it omits 'Anna' of" in refused.reason
     result = bank.retain(talk, thread="two", facts=[old, {**new, "entities": ["Anna"]}])
     assert (len(result.closed), result.dropped) == (1, ())
 

@@ -162,7 +162,7 @@ def test_a_fact_citing_unknown_messages_is_dropped_with_its_reason(light: Hindsi
     result = light.bank("alice").retain(TALK[:1], facts=[fact("x"), {"what": "y", "sources": ["m77"]}])
     assert result.created == 1
     assert [(d.what, d.reason) for d in result.dropped] == [
-        ("y", "it cites messages that were not given: m77")
+        ("y", "`sources` names messages that are not in this retain: m77")
     ]
 
 
@@ -228,7 +228,7 @@ def test_verbatim_is_a_choice_with_a_model_too(light: Hindsight) -> None:
 
 def test_narrative_without_a_model_says_what_to_do() -> None:
     """Asking for extraction by a model without naming one fails at open, before anything is touched."""
-    with pytest.raises(InvalidRequest, match="Pass model="):
+    with pytest.raises(InvalidRequest, match="Pass `model=`"):
         Hindsight.open(
             ":memory:", config=HindsightConfig(retain=RetainConfig(extraction=ExtractionMode.NARRATIVE))
         )

@@ -251,7 +251,7 @@ def test_a_turn_is_reranked_explained_and_helps_its_neighbours(opener: Opener) -
     bank.retain([asked, Message("A sunrise, last year.", "Bea", "2024-05-03T10:01", id="r")])
     found = bank.recall("Who did paint?", trace=True)
     assert [item.unit.sources for item in found.units] == [("q",), ("r",)]
-    assert "[a turn that waits for extraction]" in found.explain()
+    assert "[turn waiting for extraction]" in found.explain()
     assert found.trace.milliseconds("rerank") > 0
 
 

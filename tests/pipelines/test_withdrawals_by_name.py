@@ -144,7 +144,7 @@ def test_items_are_added_by_what_a_model_names(opener: Opener) -> None:
     assert say(bank, "Add compost to the agenda.").dropped == ()
     assert say(bank, "Seeds too.", day=10, thread="t2").dropped == ()
     result = say(bank, "And tools.", day=11, thread="t3")
-    assert [item.reason for item in result.dropped] == ["adds_to: it names memory 7, and 3 were shown"]
+    assert [item.reason for item in result.dropped] == ["adds_to: memory 7 does not exist; 3 were shown"]
     assert [(item.number, item.text) for item in bank.document_items(agenda)] == [
         *((number, f"{field}: {value}") for number, (field, value) in enumerate(ITEMS, 1)),
         (5, "agenda: compost"),
@@ -175,7 +175,7 @@ def test_a_document_dictated_anew_replaces_the_old_one(opener: Opener) -> None:
     ]
     repeated = bank.retain(talk, timestamp="2024-05-10T10:00", thread="t2")
     assert (repeated.created, repeated.closed) == (0, ())
-    assert [item.reason for item in repeated.dropped] == ["recalled text that came back"]
+    assert [item.reason for item in repeated.dropped] == ["it repeats a recalled memory"]
 
 
 def test_the_model_sees_valid_memories_nearest_to_each_turn(opener: Opener) -> None:
@@ -299,14 +299,14 @@ def test_none_are_shown_where_the_setting_says_so(opener: Opener) -> None:
     assert "MEMORIES" not in seen[0]
     assert (result.closed, [item.reason for item in result.dropped]) == (
         (),
-        ["changes: it names memory 1, and 0 were shown"],
+        ["changes: memory 1 does not exist; 0 were shown"],
     )
 
 
 REFUSED: dict[str, tuple[Answer, str]] = {
     "a number that was not shown": (
         lambda prompt: [{"what": RENEWED, "sources": ["new"], "changes": [{"memory": 7, "change": "ends"}]}],
-        "it names memory 7, and 2 were shown",
+        "memory 7 does not exist; 2 were shown",
     ),
     "twenty memories at once": (
         lambda prompt: [
@@ -316,15 +316,15 @@ REFUSED: dict[str, tuple[Answer, str]] = {
                 "changes": [{"memory": 1, "change": "ends"} for _ in range(20)],
             }
         ],
-        "it names 20 memories, over the limit of 8",
+        "20 memories are over the limit of 8",
     ),
     "a removal without items": (
         naming(RENEWED, (PASSPORT, "removes")),
-        "it removes items of memory 1, and does not say which",
+        "`items` is empty for memory 1, so no item can be removed",
     ),
     "an item of no document": (
         naming(RENEWED, (PASSPORT, "removes"), items=[1]),
-        "the memory it names is not a document: it has no items",
+        "the named memory is not a document: it has no items",
     ),
     "a number below one": (
         lambda prompt: [{"what": RENEWED, "sources": ["new"], "changes": [{"memory": 0, "change": "ends"}]}],
@@ -371,7 +371,7 @@ def test_neither_an_assistant_nor_a_document_ends_what_a_person_said(opener: Ope
     assert (said.closed, read.closed) == ((), ())
     assert [item.reason for item in said.dropped] == [
         "not conversation",
-        "changes: only what a person says ends a memory",
+        "changes: only a user message can end or change a memory",
     ]
     assert {PASSPORT, GARAGE} <= recalled(bank)
 
@@ -432,7 +432,7 @@ def test_what_was_withdrawn_meanwhile_is_left_alone(opener: Opener) -> None:
     result = say(bank, "Passport is here, garage is booked.")
     assert (result.created, result.closed) == (1, ())
     assert len(bank.history(garage)) == 1
-    assert [item.reason for item in result.dropped] == ["changes: the memory it names is not in this bank"]
+    assert [item.reason for item in result.dropped] == ["changes: the named memory is not in this bank"]
 
 
 def test_a_settled_task_names_what_was_held_by_then(opener: Opener) -> None:

@@ -179,7 +179,7 @@ def test_a_stolen_lease_is_noticed(
     ledger.tasks.fail(task.claim, reason="", retry_in=timedelta(0))
     thief = ledger.tasks.lease(tuple(TaskKind), lasting=timedelta(hours=1), bank="bank 0")
     assert thief is not None
-    until(lambda: "taken over" in caplog.text)
+    until(lambda: "lost its lease" in caplog.text)
     reader.gate.set()
     assert waiting(engine) == 1
     assert texts(engine, 0) == []

@@ -204,7 +204,7 @@ def test_a_memory_with_a_date_of_its_own_is_recognised_as_prompts_show_it(
     role = "assistant" if answer else "user"
     echo = {"role": role, "content": line, "id": "m2", "timestamp": "2024-05-06T10:00"}
     result = bank.retain([echo], thread="t")
-    assert (result.created, [each.reason for each in result.dropped]) == (0, ["recalled text that came back"])
+    assert (result.created, [each.reason for each in result.dropped]) == (0, ["it repeats a recalled memory"])
 
 
 def test_an_agent_that_says_the_contrary_repeats_nothing(open_for: Any) -> None:

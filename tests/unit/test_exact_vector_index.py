@@ -72,6 +72,6 @@ def test_another_dimension_is_refused() -> None:
     """Vectors with another dimension are rejected, and the index is unchanged."""
     index = ExactVectorIndex("diary")
     index.upsert(np.arange(2), unit_vectors(2, 8))
-    with pytest.raises(IndexOutOfStep, match=r"'diary'.*8 dimensions and was given 16"):
+    with pytest.raises(IndexOutOfStep, match=r"'diary'.*8 dimensions, the new ones 16"):
         index.upsert(np.arange(2), unit_vectors(2, 16))
     assert index.count() == 2

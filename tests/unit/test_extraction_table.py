@@ -85,8 +85,10 @@ CASES: dict[str, Case] = {
     "fact_type event": one({**KAYAK, "what": "x", "fact_type": "event"}, "fact_type: "),
     "fact_type a number": one({**KAYAK, "what": "x", "fact_type": 3}, "fact_type: "),
     "sources an object": one({**KAYAK, "what": "x", "sources": {"id": "m1"}}, "sources"),
-    "sources unknown": one({**KAYAK, "what": "x", "sources": ["m77"]}, "messages that were not given: m77"),
-    "sources invented prose": one({"what": "x", "sources": ["the user"]}, "not given: the user"),
+    "sources unknown": one(
+        {**KAYAK, "what": "x", "sources": ["m77"]}, "messages that are not in this retain: m77"
+    ),
+    "sources invented prose": one({"what": "x", "sources": ["the user"]}, "not in this retain: the user"),
     "one word 58k times": one({"what": "blah " * 58_000}, "over the limit"),
     "one word looping": one({"what": "blah " * 100}, "repeats itself"),
     "a phrase looping": one({"what": LOOP}, "repeats itself"),
@@ -95,7 +97,7 @@ CASES: dict[str, Case] = {
         {"what": " ".join(f"word{n}" for n in range(200)) + LOOP}, "repeats itself"
     ),
     "over-long text": one({"what": " ".join(str(n) for n in range(2500))}, "over the limit"),
-    "duplicated fact": one(KAYAK, "says it twice"),
+    "duplicated fact": one(KAYAK, "it occurs twice"),
     "nested too deep": one(json.loads('{"what": ' + "[" * 60 + "]" * 60 + "}"), "what: "),
     # a bad part of a good fact
     "strength 7": part("causal_relations.0.strength", **claim(strength=7)),
@@ -105,10 +107,10 @@ CASES: dict[str, Case] = {
     "strength a word": part("causal_relations.0.strength", **claim(strength="strong")),
     "strength null": part("causal_relations.0.strength", **claim(strength=None)),
     "relation unknown": part("causal_relations.0.relation_type", **claim(relation_type="resembles")),
-    "relation to itself": part("about itself", **claim(target_fact_index=0)),
-    "relation to fact 99": part("no fact kept (99)", **claim(target_fact_index=99)),
+    "relation to itself": part("the target is itself", **claim(target_fact_index=0)),
+    "relation to fact 99": part("fact 99, which was dropped", **claim(target_fact_index=99)),
     "relation to fact -1": part("causal_relations.0.target_fact_index", **claim(target_fact_index=-1)),
-    "relation to a huge index": part("no fact kept", **claim(target_fact_index=10**18)),
+    "relation to a huge index": part("which was dropped", **claim(target_fact_index=10**18)),
     "relations are text": part("causal_relations", causal_relations="because of the rain"),
     "relations are null": part(causal_relations=None),
     "entities are null": part(entities=None),
@@ -142,7 +144,7 @@ CASES: dict[str, Case] = {
     "record value NaN": part("record", record={"kind": "expense", "value": float("nan")}),
     "record value 1e999": part("record", record={"kind": "expense", "value": float("inf")}),
     "record value of 400 digits": part(
-        "records: 1 are no values", record={"kind": "steps", "value": int("9" * 400)}
+        "records: 1 are too long or repetitive", record={"kind": "steps", "value": int("9" * 400)}
     ),
     "records are null": part(records=None),
     "a record without value among others": part(
@@ -275,7 +277,7 @@ def test_what_stays_unusable_is_parked_and_not_lost(name: str) -> None:
         result = bank.retain(TALK)
         (parked,) = result.parked
         assert (result.created, parked.chunk, remembered(engine)) == (0, 0, [])
-        assert "outside its schema" in parked.reason
+        assert "does not match the schema" in parked.reason
         assert [task.id for task in bank.tasks.list() if task.state is TaskState.PENDING] == [parked.task]
         assert bank.tasks.settle().done == ()
         assert bank.tasks.retry() == 1

@@ -255,7 +255,7 @@ def test_files_deleted_under_an_open_bank_come_back(tmp_path: Path) -> None:
 def test_another_dimension_is_refused(tmp_path: Path) -> None:
     """Vectors with another dimension are rejected, and the index is unchanged."""
     index = filled(tmp_path)
-    with pytest.raises(IndexOutOfStep, match=r"'diary'.*16 dimensions and was given 8"):
+    with pytest.raises(IndexOutOfStep, match=r"'diary'.*16 dimensions, the new ones 8"):
         index.upsert(IDS[:2], unit_vectors(2, 8))
     assert_answers(index, IDS[:40], VECTORS[:40])
 

@@ -96,7 +96,7 @@ def test_the_error_names_every_way() -> None:
 
 def test_a_folder_without_a_model_is_the_callers_mistake(tmp_path: Path) -> None:
     """A wrong path raises an error instead of using another model."""
-    with pytest.raises(InvalidRequest, match=r"EMBEDDER_PATH.*nowhere holds neither"):
+    with pytest.raises(InvalidRequest, match=r"EMBEDDER_PATH.*nowhere contains neither"):
         resolve_folder(spec(), folder=tmp_path / "nowhere")
 
 
@@ -143,7 +143,7 @@ def test_without_the_library_the_error_names_the_extra(
 
 def test_a_model_of_the_hub_needs_a_revision() -> None:
     """A hub model needs a pinned revision, so that a bank's vectors cannot change."""
-    with pytest.raises(InvalidRequest, match="revision: somebody/tiny has none"):
+    with pytest.raises(InvalidRequest, match="revision: it is missing for somebody/tiny"):
         SentenceTransformersEmbedder("somebody/tiny")
     with pytest.raises(InvalidRequest, match="revision"):
         SentenceTransformersReranker("somebody/tiny")

@@ -66,7 +66,7 @@ SPOILED = [
     ("", [1], "says nothing"),
     (" \n\t", [1], "says nothing"),
     ("In my opinion Alice is methodical.", [5], "first person"),
-    ("Alice works at Google.", [], "names no fact"),
+    ("Alice works at Google.", [], "cites no facts"),
     ("Alice works at Google.", [6], "names fact 6, and there are facts 1 to 5"),
     ("Alice works at Google.", [0], "names fact 0"),
     ("Alice works at Google.", [-1], "names fact -1"),

@@ -167,11 +167,11 @@ def buried(levels: int) -> Any:
         ([{"or": {"tags": ["a"]}}], r"tag_groups\[0\].or: .* is not a list of conditions"),
         ([A, {"not": [A]}], r"tag_groups\[1\].not: .* is not a condition"),
         ([{"tags": "a"}], r"tag_groups\[0\].tags: 'a' is not a list of tags"),
-        ([{"tags": []}], r"tag_groups\[0\].tags: it is empty. Name a tag"),
+        ([{"tags": []}], r"tag_groups\[0\].tags: it is empty. Pass at least one tag"),
         ([{"tags": ["a"], "match": "some"}], r"tag_groups\[0\].match: 'some' is not a known choice"),
         ([buried(9)], "it is nested deeper than 8 levels"),
-        ([{"or": [A] * 40}, {"or": [A] * 40}], "there are 80 tag lists in it, over the limit of 64"),
-        ([A] * 65, "there are 65, over the limit of 64"),
+        ([{"or": [A] * 40}, {"or": [A] * 40}], "it has 80 tag lists, over the limit of 64"),
+        ([A] * 65, "it has 65 conditions, over the limit of 64"),
     ],
 )
 def test_what_makes_no_sense_is_refused_where_it_stands(groups: Any, message: str) -> None:

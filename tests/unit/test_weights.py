@@ -89,7 +89,7 @@ def test_a_folder_comes_first(package: Path, tmp_path: Path) -> None:
 
 def test_a_folder_without_the_files_is_the_callers_mistake(package: Path, tmp_path: Path) -> None:
     """A wrong path raises an error instead of using other weights."""
-    with pytest.raises(InvalidRequest, match=r"EMBEDDER_PATH: .*nowhere does not hold model\.onnx"):
+    with pytest.raises(InvalidRequest, match=r"EMBEDDER_PATH: .*nowhere does not contain model\.onnx"):
         resolve_weights(spec("tiny_weights"), folder=tmp_path / "nowhere")
 
 

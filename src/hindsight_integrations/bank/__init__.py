@@ -1,4 +1,4 @@
-"""One bank of memories: its core methods, and a file for each namespace."""
+"""The methods of a bank: the core methods, and one file for each namespace."""
 
 from hindsight_integrations.bank.context import BankContext, check_writable
 from hindsight_integrations.bank.memory_bank import AsyncMemoryBank

@@ -1,4 +1,4 @@
-"""`bank.archive`: export a whole bank to one portable file, and load it."""
+"""`bank.archive`: export a bank to one portable file, and load it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from hindsight_integrations.validation.archive import archived_embedder, check_l
 from hindsight_integrations.validation.arguments import ExportTarget, checked_file
 
 FORMAT, VERSION = "hindsight-memory-archive", 1
-DEVELOPMENT_FORMAT = "hindsight-archive"  # of development versions, whose archives 1 to 6 had other lines
-LONGEST_LINE = 2**26  # characters; a task of four million, each escaped as six or twelve, with room
-LINE = "the line"  # what is at fault where no field is
+DEVELOPMENT_FORMAT = "hindsight-archive"  # format name in versions 1 to 6, written by development versions
+LONGEST_LINE = 2**26  # characters; fits a task of four million characters, each escaped as up to twelve
+LINE = "the line"  # named in errors that concern no field
 
 
 def write_archive(file: IO[str], rows: Iterable[ArchiveRow]) -> int:
@@ -63,7 +63,9 @@ def read_archive(file: IO[str]) -> Iterator[ArchiveRow]:
         elif isinstance(value, dict):
             _check_seal(number, value, {"rows": number - 2, "units": units, "sha256": seal.hexdigest()})
             if file.read(1):
-                raise ArchiveInvalid(number + 1, LINE, "something follows the seal, which must be the last")
+                raise ArchiveInvalid(
+                    number + 1, LINE, "there is data after the seal, which must be the last line"
+                )
             return
         else:
             row = _row(number, value)
@@ -71,11 +73,11 @@ def read_archive(file: IO[str]) -> Iterator[ArchiveRow]:
             units += _is_memory(row)
             yield row
         seal.update(line.encode())
-    raise ArchiveInvalid(number + 1, LINE, "it is missing: the archive was cut short")
+    raise ArchiveInvalid(number + 1, LINE, "it is missing: the archive is truncated")
 
 
 def _lines(file: IO[str]) -> Iterator[tuple[int, str]]:
-    """Numbered lines of limited length."""
+    """Yield the lines with their numbers, from 1; refuse lines that are too long."""
     number = 0
     while line := _line(file, number := number + 1):
         yield number, line
@@ -89,9 +91,9 @@ def _line(file: IO[str], number: int) -> str:
     except UnicodeError:
         raise ArchiveInvalid(number, LINE, "it is not UTF-8 text") from None
     if not isinstance(line, str):
-        raise ArchiveInvalid(number, LINE, "the file gives bytes, not text", "Open it in text mode.")
+        raise ArchiveInvalid(number, LINE, "the file returns bytes, not text", "Open it in text mode.")
     if len(line) > LONGEST_LINE:
-        raise ArchiveInvalid(number, LINE, f"it has over {LONGEST_LINE:,} characters")
+        raise ArchiveInvalid(number, LINE, f"it has more than {LONGEST_LINE:,} characters")
     return line
 
 
@@ -120,7 +122,7 @@ def _check_header(header: Json) -> None:
         raise ArchiveInvalid(
             1,
             "version",
-            f"it is an archive of a development version (version {shown(version)}), this package reads {FORMAT} {VERSION}",
+            f"the archive was written by a development version (version {shown(version)}); this package reads {FORMAT} {VERSION}",
             "Load it with the checkout that wrote it, or retain the sources again.",
         )
     if written != FORMAT:
@@ -129,7 +131,7 @@ def _check_header(header: Json) -> None:
         raise ArchiveInvalid(
             1,
             "version",
-            f"it is {shown(version)}, this package reads version {VERSION} only",
+            f"it is {shown(version)}, but this package reads only version {VERSION}",
             "Upgrade hindsight-integrations.",
         )
 
@@ -154,7 +156,7 @@ class AsyncArchive(BankVerbs):
     namespace = "archive"
 
     async def export(self, target: ExportTarget) -> int:
-        """Write the whole bank as JSON lines: memories with vectors and history, entities, links, documents, message keys, items.
+        """Write the bank as JSON lines: memories with vectors and history, entities, links, documents, message keys, items.
 
         The archive is streamed, so the size of the bank does not matter. An existing file is replaced only when the archive is
         complete.
@@ -174,9 +176,9 @@ class AsyncArchive(BankVerbs):
 
     @writes
     async def load(self, source: ExportTarget) -> int:
-        """Fill this empty bank from an archive: the same memories with the same ids, and the archived profile with its history.
+        """Load an archive into this empty bank: memories with their ids, and the profile with its history.
 
-        All or nothing: if the archive is damaged, truncated, of another version or has an invalid value, the bank does not
+        If the archive is damaged or truncated, has another version or has an invalid value, the bank does not
         change. The file is read once, inside one transaction, during which other writers wait.
 
         Args:
@@ -189,7 +191,7 @@ class AsyncArchive(BankVerbs):
             ArchiveInvalid: the archive cannot be used; the error names the line and the field.
             InvalidRequest: the bank is not empty, the source is not a path or text file, or the engine was opened
                 read-only.
-            EmbedderMismatch: another embedder than the engine's made its vectors.
+            EmbedderMismatch: the archive's vectors were made by another embedder than the engine's.
             OSError: the file cannot be read.
         """
         return await self._context.services.workers.write(self._load, checked_file(source, "source", "read"))
@@ -207,7 +209,7 @@ class AsyncArchive(BankVerbs):
         return count
 
     def _matching(self, rows: Iterator[ArchiveRow]) -> Iterator[ArchiveRow]:
-        """Pass the rows on if the engine's embedder matches that of the archive."""
+        """Yield the rows; fail if the archive's embedder is not the engine's."""
         own = self._context.services.embedder.identity
         for row in rows:
             embedder = archived_embedder(row.fields) if row.kind == "banks" else None
@@ -218,7 +220,7 @@ class AsyncArchive(BankVerbs):
 
 @contextmanager
 def _writing(target: Path | IO[str]) -> Iterator[IO[str]]:
-    """The file to write; a path is replaced only when the archive is complete."""
+    """Open the file to write; an existing file is replaced only when the archive is complete."""
     if not isinstance(target, Path):
         yield target
         return
@@ -235,13 +237,13 @@ def _writing(target: Path | IO[str]) -> Iterator[IO[str]]:
 
 @contextmanager
 def _reading(source: Path | IO[str]) -> Iterator[IO[str]]:
-    """The file to read line by line; a stream without lines is copied."""
+    """Open the file to read; a stream without `readline` is copied to a temporary file."""
     if isinstance(source, Path):
         with source.open(encoding="utf-8", newline="\n") as file:
             yield file
     elif hasattr(source, "readline"):
         yield source
-    else:  # text that is not Unicode is found when the copy is read
+    else:  # invalid Unicode is detected when the copy is read
         with TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="\n") as copy:
             copyfileobj(source, copy)
             copy.seek(0)

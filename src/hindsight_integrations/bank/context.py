@@ -1,4 +1,4 @@
-"""What all methods of a bank share: its row, its open indexes and the engine's services; and the read-only check."""
+"""The context shared by all methods of a bank: its header, open indexes and services; and the read-only check."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class BankContext:
     """One bank, independent of whether its indexes are open.
 
     Args:
-        header: of the bank; only name and generation are used, which never change.
+        header: header of the bank; only its name and generation are used, which never change.
         banks: the engine's open banks.
-        services: the engine's. The bank's own workers refuse to run anything once it is forgotten.
+        services: services of the engine. Its workers are wrapped to raise BankForgotten once the bank is forgotten.
     """
 
     def __init__(self, header: BankHeader, banks: OpenBanks, services: Services) -> None:
@@ -45,7 +45,7 @@ class BankContext:
 
     @property
     def ledger(self) -> Ledger:
-        """The record itself."""
+        """The engine's ledger."""
         return self.services.ledger
 
     @property
@@ -54,11 +54,11 @@ class BankContext:
         return self._banks.opened(self._header)
 
     def catch_up(self) -> None:
-        """Apply what was committed to the indexes. Writer thread only."""
+        """Apply committed changes to the indexes. Writer thread only."""
         self.projection.catch_up()
 
     def problems(self) -> dict[str, str]:
-        """Reason by index name, for indexes that could not be written. Writer thread only."""
+        """Return the reason for each index that could not be written, by index name. Writer thread only."""
         return self.projection.problems()
 
     def transaction(self) -> AbstractContextManager[tuple[BankView, Transaction]]:
@@ -66,7 +66,7 @@ class BankContext:
         return self.projection.transaction()
 
     def leased(self) -> AbstractAsyncContextManager[BankProjection]:
-        """The bank's indexes and columns, open until the end of the block.
+        """Lease the bank's indexes and columns; they stay open until the end of the block.
 
         Raises:
             BankForgotten: the bank was forgotten.
@@ -76,15 +76,15 @@ class BankContext:
 
     @asynccontextmanager
     async def viewing(self) -> AsyncIterator[BankView]:
-        """The newest view, whose indexes stay open until the end of the block; see `current_view`."""
+        """Yield the newest view; its indexes stay open until the end of the block. See `current_view`."""
         async with self.leased() as projection:
             yield await self.current_view(projection)
 
     async def current_view(self, projection: BankProjection) -> BankView:
-        """The newest view. A read-only engine, or an index that is being repaired, catches up first.
+        """Return the newest view. If the engine is read-only or an index is being repaired, the indexes catch up first.
 
         Raises:
-            EmbedderMismatch: another embedder made the bank's vectors.
+            EmbedderMismatch: the bank's vectors were made by another embedder.
         """
         view = projection.view()
         workers = self.services.workers
@@ -96,10 +96,10 @@ class BankContext:
         return view
 
     def check_embedder(self) -> EmbedderIdentity | None:
-        """Check that the engine's embedder made the bank's vectors; return that embedder, None if there are no vectors yet.
+        """Check that the bank's vectors were made by the engine's embedder; return it, or None if there are no vectors yet.
 
         Raises:
-            EmbedderMismatch: another embedder made the bank's vectors.
+            EmbedderMismatch: the bank's vectors were made by another embedder.
         """
         stored = self.services.ledger.bank(self.name).embedder
         given = self.services.embedder.identity
@@ -108,10 +108,10 @@ class BankContext:
         return stored
 
     def claim_embedder(self) -> None:
-        """Record the embedder with the first retain; later retains must use the same one.
+        """Record the engine's embedder if the bank has none yet, else check that it is the same.
 
         Raises:
-            EmbedderMismatch: another embedder made the bank's vectors.
+            EmbedderMismatch: the bank's vectors were made by another embedder.
         """
         if self.check_embedder() is None:
             nothing = np.empty(0, np.int64)
@@ -125,17 +125,17 @@ def check_writable(services: Services, verb: str) -> None:
     """Refuse a method that writes if the engine is read-only.
 
     Raises:
-        InvalidRequest: the engine was opened read-only; the error names the verb.
+        InvalidRequest: the engine was opened read-only; the error names the method.
     """
     if services.read_only:
         raise InvalidRequest(verb, "the engine was opened read-only", "Open it without read_only=True.")
 
 
 class BankVerbs:
-    """Methods of one bank: its own, or those of a namespace."""
+    """Base class of a bank's methods and of its namespaces."""
 
     namespace: ClassVar[str] = ""
-    """Attribute of the bank that holds them; empty for the bank's own methods."""
+    """The attribute of the bank with these methods; empty for the bank's own methods."""
 
     def __init__(self, context: BankContext) -> None:
         self._context = context
@@ -147,7 +147,7 @@ Verbs = TypeVar("Verbs", bound=BankVerbs)
 def writes(
     verb: Callable[Concatenate[Verbs, P], Awaitable[R]],
 ) -> Callable[Concatenate[Verbs, P], Awaitable[R]]:
-    """Mark a method that writes: a read-only engine refuses it before checking anything else."""
+    """Decorate a method that writes: with a read-only engine it fails before any other check."""
 
     @wraps(verb)
     async def guarded(self: Verbs, /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -23,9 +23,9 @@ from hindsight_integrations.validation.limits import (
     checked_words,
 )
 
-MAX_NAME = 512  # characters of an entity's name
+MAX_NAME = 512  # maximum number of characters of an entity's name
 
-Entities: TypeAlias = list[Entity]  # inside the class `list` is the verb
+Entities: TypeAlias = list[Entity]  # inside the class, `list` is the method
 Changes: TypeAlias = list[EntityChange]
 
 
@@ -50,15 +50,15 @@ class AsyncEntities(BankVerbs):
         return await services.workers.read(services.ledger.entities.listed, self._context.name, start, most)
 
     async def observations(self, name: str) -> EntitySummary:
-        """Get the observations that summarise what the bank knows of an entity, each with its source facts.
+        """Get the observations that summarise the facts about an entity, each with its source facts.
 
-        They are made in the background by `tasks.settle()` or a worker, and made again when the facts change.
+        They are made in the background by `tasks.settle()` or a worker, and updated when the facts change.
 
         Args:
             name: name or id of the entity.
 
         Raises:
-            InvalidRequest: the entity is unknown, or its name ambiguous.
+            InvalidRequest: the entity is unknown, or its name is ambiguous.
         """
         return await self._context.services.workers.read(self._observations, name)
 
@@ -66,14 +66,14 @@ class AsyncEntities(BankVerbs):
     async def merge(self, keep: str, merge: str) -> EntityChange:
         """Merge two entities: `keep` gets all names and mentions of `merge`.
 
-        Later retains resolve these names to it. `undo` reverts this.
+        Later retains resolve these names to `keep`. `undo` reverts this.
 
         Args:
             keep: name or id of the entity that stays.
-            merge: name or id of the one that goes.
+            merge: name or id of the entity that is merged into it.
 
         Raises:
-            InvalidRequest: one is unknown or its name ambiguous, both are the same, or the engine is read-only.
+            InvalidRequest: an entity is unknown, a name is ambiguous, both are the same entity, or the engine is read-only.
         """
         return await self._change(lambda: self._merge(keep, merge))
 
@@ -155,7 +155,7 @@ class AsyncEntities(BankVerbs):
         kept, merged = (entity_named(services.ledger, bank.name, name).id for name in (keep, merge))
         if kept == merged:
             raise InvalidRequest(
-                "merge", f"{shown(keep)} and {shown(merge)} are one already", "Name two entities."
+                "merge", f"{shown(keep)} and {shown(merge)} are the same entity", "Name two entities."
             )
         return services.ledger.entities.merge(bank.name, kept, merged, services.clock.now())
 
@@ -166,12 +166,12 @@ class AsyncEntities(BankVerbs):
         if not set(wanted) < set(entity.names):
             raise InvalidRequest(
                 "names",
-                f"{[*wanted]} are not some of its names {[*entity.names]}",
-                "Name some, not all.",
+                f"{[*wanted]} must be a proper subset of the entity's names {[*entity.names]}",
+                "Name some of them, but not all.",
             )
         texts = services.ledger.entities.mention_texts(bank.name, entity.id)
         units = tuple(unit for unit, text in texts if normalise_name(text) in wanted)
-        # Another id than the name would give, in case an entity of that name and type exists beside this one.
+        # The id is not derived from the name alone, since an entity with the same name and type may exist.
         seed = "\x1e".join(("split", bank.name, entity.id, *wanted))
         split = EntitySplit(entity.id, str(uuid.uuid5(NAMESPACE, seed)), names[0].strip(), wanted, units)
         return services.ledger.entities.split(bank.name, split, services.clock.now())
@@ -185,17 +185,17 @@ class AsyncEntities(BankVerbs):
         if others:
             raise InvalidRequest(
                 "alias",
-                f"{shown(alias)} is the entity {others[0].id}",
-                "Use entities.merge to make them one.",
+                f"{shown(alias)} is a name of entity {others[0].id}",
+                "Merge the two with entities.merge.",
             )
         return services.ledger.entities.alias(bank.name, entity.id, [wanted], services.clock.now())
 
 
 def entities_named(ledger: LedgerReader, bank: str, name: str) -> list[Entity]:
-    """The entity with that id, or all with that name.
+    """Return the entity with that id, or all entities with that name.
 
     Raises:
-        InvalidRequest: the value can be neither an id nor a name.
+        InvalidRequest: the value is not a valid id or name.
     """
     checked_text(name, "entity", MAX_NAME)
     checked_id(name, "entity")
@@ -203,34 +203,34 @@ def entities_named(ledger: LedgerReader, bank: str, name: str) -> list[Entity]:
 
 
 def entity_named(ledger: LedgerReader, bank: str, name: str) -> Entity:
-    """The entity with that id or unique name.
+    """Return the entity with that id or unique name.
 
     Raises:
-        InvalidRequest: there is none, or several have the name.
+        InvalidRequest: no entity or several entities match.
     """
     found = entities_named(ledger, bank, name)
     if not found:
         raise InvalidRequest("entity", f"{shown(name)} is not known", "List them with entities.list().")
     if len(found) > 1:
         listed = ", ".join(f"{entity.name} ({entity.type}): {entity.id}" for entity in found[:5])
-        raise InvalidRequest("entity", f"{shown(name)} stands for several: {listed}", "Pass an id.")
+        raise InvalidRequest("entity", f"{shown(name)} is ambiguous: {listed}", "Pass an id.")
     return found[0]
 
 
 def checked_names(names: object) -> tuple[str, ...]:
-    """Normalised names, each once, in order; at least one.
+    """Return the normalised names in order, without duplicates; at least one.
 
     Raises:
         InvalidRequest: it is not a list of names.
     """
     found = tuple(dict.fromkeys(_normalised(each) for each in checked_list(names, "names")))
     if not found:
-        raise InvalidRequest("names", "it is empty", "Name at least one, or leave it out.")
+        raise InvalidRequest("names", "it is empty", "Pass at least one name, or omit it.")
     return found
 
 
 def _normalised(name: object) -> str:
-    found = normalise_name(checked_text(name, "name", MAX_NAME))
-    if not found:
+    normalised = normalise_name(checked_text(name, "name", MAX_NAME))
+    if not normalised:
         raise InvalidRequest("name", f"{shown(name)} has no letters", "Pass a name.")
-    return found
+    return normalised

@@ -38,9 +38,11 @@ from hindsight_integrations.validation.items import (
 )
 from hindsight_integrations.validation.limits import MAX_QUERY, checked_count, checked_list, checked_words
 
-PIECE = 1_500  # characters per unit: about 400 of the 512 tokens common embedders read
-SCRUB_AFTER = 1_000  # values and texts replaced or deleted; a scrub rewrites the files and takes seconds at 100,000 texts
-ATTEMPTS = 5  # another process may delete a text between reading it and the commit
+PIECE = 1_500  # characters per unit: about 400 tokens; common embedders read at most 512
+SCRUB_AFTER = (
+    1_000  # replaced or deleted values and texts; a scrub rewrites the files, seconds with 100,000 texts
+)
+ATTEMPTS = 5  # maximum number of commits; one fails if another process deletes a text after it was read
 
 Writes = Sequence[ItemPut | ItemDelete]
 
@@ -71,7 +73,7 @@ async def write_items(bank: BankContext, writes: Writes) -> None:
 
 
 def units_of(put: ItemPut, bank: str, now: datetime) -> list[MemoryUnit]:
-    """Make the units an item is found by: its texts, long ones split. The same item gives the same units."""
+    """Build the units by which an item is found, from its texts; long texts are split. The same item has the same units."""
     pieces = dict.fromkeys(piece for text in put.texts for piece in chunk_text(text, PIECE) if piece.strip())
     return [
         MemoryUnit(
@@ -136,19 +138,19 @@ def expire_items(bank: BankContext) -> int:
 
 
 def scrub_many(bank: BankContext) -> None:
-    """Rewrite the files if many items were replaced or deleted. Writer thread only."""
+    """Scrub the files if many items were replaced or deleted. Writer thread only."""
     if bank.services.ledger.items.residue(bank.name) >= SCRUB_AFTER:
         scrub_items(bank)
 
 
 def scrub_items(bank: BankContext) -> None:
-    """Rewrite the files if items were replaced or deleted since the last time. Writer thread only."""
+    """Scrub the files if items were replaced or deleted since the last scrub. Writer thread only."""
     if bank.services.ledger.items.begin_scrub(bank.name):
         finish_scrub(bank)
 
 
 def forget_items(bank: BankContext, namespace: Namespace, key: str | None) -> int:
-    """Erase an item, or all under a prefix, from the ledger, every index and the files. Writer thread only."""
+    """Erase an item, or all items under a prefix, from the ledger, every index and the files. Writer thread only."""
     forgotten = bank.services.ledger.items.forget(bank.name, namespace, key)
     if forgotten:
         finish_scrub(bank)
@@ -156,17 +158,19 @@ def forget_items(bank: BankContext, namespace: Namespace, key: str | None) -> in
 
 
 def finish_scrub(bank: BankContext) -> bool:
-    """Flush removals in every index, then rewrite the ledger's files. Return True if no trace is left."""
+    """Flush removals in every index, then rewrite the ledger's files; return True if no trace of deleted items is left."""
     bank.catch_up()
     try:
         return bank.services.ledger.erasure.scrub() is Scrub.CLEAN and not bank.problems()
     except LedgerFailed:
-        return False  # disk full: the items are gone from all results, and their bytes are removed at the next scrub or open
+        return (
+            False  # disk full: no result contains the items, and the next scrub or open removes their bytes
+        )
 
 
 Condition = Callable[[Mapping[str, Any]], bool]
 
-PAGE = 500  # items read at once
+PAGE = 500  # items per read of the ledger
 MOST = 100_000  # maximum number of items per search
 
 
@@ -198,11 +202,11 @@ class AsyncItems(BankVerbs):
     async def write(self, writes: Iterable[ItemPut | ItemDelete]) -> None:
         """Put and delete items in one commit, all or nothing. The last write of a key wins.
 
-        An item that is put again keeps its `created_at`. Deleted and replaced texts are no longer found; they are removed from
-        the files after a thousand of them, by `expire` and `tasks.settle`, or immediately by `forget`.
+        An item that is put again keeps its `created_at`. Deleted and replaced texts are not found any more; they are removed from
+        the files after 1,000 deletions, by `expire` and `tasks.settle`, or immediately by `forget`.
 
         Args:
-            writes: what to put and what to delete.
+            writes: the items to put and the keys to delete.
 
         Raises:
             InvalidRequest: a namespace, key, value or time to live is not valid, or the engine was opened read-only.
@@ -228,8 +232,8 @@ class AsyncItems(BankVerbs):
 
         Args:
             prefix: first labels of the namespace; empty means all items.
-            query: the question.
-            where: a condition on an item's value, applied before any limit.
+            query: the search text.
+            where: predicate on an item's value, applied before the limit.
             limit: maximum number of items.
             offset: number of items to skip.
             refresh: restart the time to live of the items returned.
@@ -311,7 +315,7 @@ class AsyncItems(BankVerbs):
     async def _found(
         self, prefix: Namespace, text: str, where: Condition | None, wanted: int
     ) -> AsyncIterator[FoundItem]:
-        """Yield the items that match, in pages."""
+        """Yield the matching items: ranked ones first, then the others in pages."""
         if text:
             async for each in self._ranked(prefix, text, where, wanted):
                 yield each
@@ -384,15 +388,15 @@ async def settle_items(bank: BankContext) -> int:
 async def on_settled_view(
     bank: BankContext, answer: Callable[[BankView], list[tuple[int, float]]]
 ) -> list[tuple[int, float]]:
-    """Read from one consistent state of the bank; read again if an index was rebuilt in between."""
+    """Read from one consistent state of the bank; read again if an index was rebuilt during the read."""
     async with bank.leased() as projection:
         while True:
             view = await bank.current_view(projection)
             try:
-                found = await bank.services.workers.read(answer, view)
+                rows = await bank.services.workers.read(answer, view)
             except StorageError:
                 if view.rebuilds == projection.rebuilds:
                     raise
                 continue
             if view.rebuilds == projection.rebuilds:
-                return found
+                return rows

@@ -1,4 +1,4 @@
-"""`bank.maintenance`: reindexing and the log of edits; also resolves and runs erasures."""
+"""`bank.maintenance`: reindex, and list edits; also resolves and runs erasures."""
 
 from __future__ import annotations
 
@@ -36,17 +36,19 @@ from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind
 from hindsight_integrations.validation.arguments import checked_unit_id
 
 _MINE = re.compile(r"(?:my|our|mein|meine[nmrs]?|unser|unsere[nmrs]?|mi|mis|nuestr[oa]s?)\b", re.IGNORECASE)
-LOOKED_AT = 200  # memories nearest to the description that are checked, by meaning and by words each
-NAMED = 0.75  # share of the description's words, without names, that a memory must have; erasure is irreversible, so it is strict
-LONGEST_NAME = 4  # words
-MOST = 50  # memories one description may match; more must be selected in another way
+LOOKED_AT = (
+    200  # memories nearest to the description that are compared, from semantic and keyword search each
+)
+NAMED = 0.75  # minimum share of the description's words, without names, in a memory; strict, since erasure is irreversible
+LONGEST_NAME = 4  # maximum number of words
+MOST = 50  # maximum number of memories that a description may match
 
 
 async def erasure_of(bank: BankContext, text: str) -> Erasure:
-    """Resolve the description in a request to forget: identifiers, an entity, or the memories that match.
+    """Resolve the description in a request to forget to identifiers, an entity, or the memories that match it.
 
     Raises:
-        InvalidRequest: nothing in the bank matches, or too much does.
+        InvalidRequest: no memory or too many memories match.
     """
     text = _meant(text, bank.services.languages)
     if given := identifiers_in(text):
@@ -58,7 +60,9 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
         return Erasure(entity=text if known else None, told=(normalise_name(text),))
     if not content_stems(text, language):
         raise InvalidRequest(
-            "text", f"{shown(text)} names nothing", "Say whose what; everything=True is all the bank knows."
+            "text",
+            f"{shown(text)} has no content words",
+            "Describe the memories, or pass everything=True to erase all.",
         )
     async with bank.viewing() as view:
 
@@ -73,27 +77,27 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
                 if unit.kind is not UnitKind.ITEM
             ]
 
-        found = [unit for unit in await services.workers.read(look) if tells_of(text, unit.text, language)]
-    if _MINE.match(text):  # "my birthday" must not match Mia's
+        units = [unit for unit in await services.workers.read(look) if tells_of(text, unit.text, language)]
+    if _MINE.match(text):  # "my birthday" must not match "Mia's birthday"
         phrase = normalised_text(text)
-        found = [unit for unit in found if phrase in normalised_text(unit.text)] or found
-    if not found:
+        units = [unit for unit in units if phrase in normalised_text(unit.text)] or units
+    if not units:
         raise InvalidRequest(
             "text",
-            f"no memory tells of {shown(text)}",
+            f"no memory matches {shown(text)}",
             "Use the memories' own words, or pass unit= or entity=.",
         )
-    if len(found) > MOST:
+    if len(units) > MOST:
         raise InvalidRequest(
             "text",
-            f"{len(found)} memories tell of {shown(text)}",
-            "Say it more exactly, or pass entity= or window=.",
+            f"{len(units)} memories match {shown(text)}, over the limit of {MOST}",
+            "Use a more specific description, or pass entity= or window=.",
         )
-    return Erasure(units=tuple(unit.id for unit in found), identifiers=_identifiers(text, found, language))
+    return Erasure(units=tuple(unit.id for unit in units), identifiers=_identifiers(text, units, language))
 
 
 def _meant(text: str, languages: Sequence[Language]) -> str:
-    """The description without phrases such as "everything you know about"."""
+    """Remove phrases such as "everything you know about" from a description."""
     for language in languages:
         if found := language.asking.all_about.match(text):
             return text[found.end() :].strip(" .!") or text
@@ -109,31 +113,31 @@ def _is_name(text: str) -> bool:
 
 
 def tells_of(description: str, text: str, language: Language) -> bool:
-    """Check whether a memory matches a description: it has all of its names and most of its other words. Pure.
+    """Check whether a memory matches a description: it has all of its names and most of its other words.
 
-    An identifier also matches the words for it, such as "phone number" or "card".
+    An identifier also matches the words for its kind, such as "phone number" or "card".
 
     Args:
-        description: what to forget.
+        description: description of the memories to forget.
         text: text of the memory.
         language: language of both.
     """
-    words, told = content_stems(description, language), set(content_stems(text, language))
+    words, memory_stems = content_stems(description, language), set(content_stems(text, language))
     for identifier in identifiers_in(text):
-        told |= content_stems(" ".join(kind_words(identifier)), language)
+        memory_stems |= content_stems(" ".join(kind_words(identifier)), language)
     names = frozenset(
         stem
         for name in designations(description, language)
         for stem in content_stems(" ".join(name), language)
     )
-    if not names <= told:
+    if not names <= memory_stems:
         return False
     others = words - names
-    return not others or len(others & told) >= NAMED * len(others)
+    return not others or len(others & memory_stems) >= NAMED * len(others)
 
 
 def _identifiers(text: str, found: Sequence[MemoryUnit], language: Language) -> tuple[str, ...]:
-    """Return identifiers in the matching memories; they are erased wherever they occur."""
+    """Return the identifiers in matching memories whose kind the description names; they are erased wherever they occur."""
     words = content_stems(text, language)
     return tuple(
         sorted(
@@ -147,7 +151,7 @@ def _identifiers(text: str, found: Sequence[MemoryUnit], language: Language) -> 
     )
 
 
-LISTED = 20  # names listed in an error
+LISTED = 20  # maximum number of names listed in an error
 NOBODY = ""  # an id that no entity has
 
 
@@ -155,7 +159,7 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     """Erase from the ledger, then from every index, then from the files.
 
     Raises:
-        InvalidRequest: the bank has nothing with that id, or the entity has names that may belong to others.
+        InvalidRequest: nothing in the bank has that id, or the entity has names that may belong to others.
     """
     ledger = bank.services.ledger
     receipt = ledger.erasure.erase(bank.name, _decided(bank, erasure))
@@ -167,13 +171,13 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     try:
         scrubbed = ledger.erasure.scrub() is Scrub.CLEAN
     except LedgerFailed:
-        # Disk full: the memories are gone, and their bytes are removed at the next erasure or open.
+        # Disk full: the memories are erased, and the next erasure or open removes their bytes.
         scrubbed = False
     return replace(receipt, files_clean=scrubbed and healthy)
 
 
 def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
-    """Return what the erasure would erase (dry run).
+    """Return the receipt of an erasure without running it (dry run).
 
     Raises:
         InvalidRequest: as in `erased`.
@@ -185,28 +189,28 @@ def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
 
 
 def _check_found(bank: BankContext, erasure: Erasure) -> None:
-    """Raise if a name or id matches nothing; an empty window or bank is not an error."""
+    """Raise if a name or id has no match; an empty window or bank is not an error."""
     if erasure.entity is not None:
         entity_named(bank.services.ledger, bank.name, erasure.entity)
     if erasure.told and erasure.entity is None:
-        raise InvalidRequest("text", f"no memory names {shown(erasure.told[0])}", "Check how it is written.")
+        raise InvalidRequest("text", f"no memory mentions {shown(erasure.told[0])}", "Check the spelling.")
     if erasure.identifiers:
-        raise InvalidRequest("text", "no memory has that number or address", "Check how it is written.")
+        raise InvalidRequest("text", "no memory has that number or address", "Check the spelling.")
     if erasure.units:
-        raise InvalidRequest("units", "the bank holds nothing of these ids", "Check the ids.")
+        raise InvalidRequest("units", "nothing in the bank has these ids", "Check the ids.")
     named = ("unit", erasure.unit), ("document", erasure.document), ("message", erasure.message)
     for field, name in named:
         if name is not None:
-            raise InvalidRequest(field, f"the bank holds nothing of id {shown(name)}", "Check the id.")
+            raise InvalidRequest(field, f"nothing in the bank has the id {shown(name)}", "Check the id.")
 
 
 def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
-    """Return the erasure with the id of the entity and, if only some are meant, its names."""
+    """Return the erasure with the id of its entity and the names by which memories and texts are selected."""
     if erasure.entity is None:
         return erasure
     ledger = bank.services.ledger
     if not erasure.names and not entities_named(ledger, bank.name, erasure.entity):
-        # No memory mentions it as an entity, but texts and turns may contain the name ("LH100").
+        # The name is not an entity, but texts and turns may contain it ("LH100").
         name = normalise_name(erasure.entity)
         told = (*erasure.told, name) if looks_like_a_name(erasure.entity) else erasure.told
         return replace(erasure, entity=NOBODY, names=(name,), told=told)
@@ -222,7 +226,7 @@ def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
     if alike := {name: count for name, count in written.items() if name not in exact}:
         own = {name: written[name] for name in entity.names if name in exact}
         _refuse(entity, own, alike)
-    # A name at the start of a sentence may not be recognised, so texts are searched for names that only this entity has.
+    # Extraction may miss a name, such as one at the start of a sentence, so texts are searched for the entity's unique names.
     own_alone = (name for name in exact if len(entities_named(ledger, bank.name, name)) == 1)
     return replace(erasure, entity=entity.id, told=tuple(dict.fromkeys((*erasure.told, *own_alone))))
 
@@ -231,17 +235,17 @@ def _known(names: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             reason = f"{shown(name)} is not one of its names: {', '.join(sorted(known)[:LISTED])}"
-            raise InvalidRequest("names", reason, "Pass names that entities.list() shows.")
+            raise InvalidRequest("names", reason, "Pass names from entities.list().")
     return names
 
 
 def _refuse(entity: Entity, own: dict[str, int], alike: dict[str, int]) -> NoReturn:
     raise InvalidRequest(
         "entity",
-        f"{entity.name!r} also holds names that were taken for its own because they look alike, and may be others': "
-        f"{_counted(alike)}; certainly its own: {_counted(own)}",
-        f"Nothing was erased. Pass names={[*own]} to forget these alone, add others that mean the same, or part them "
-        "first by entities.split; entities.alias says that a name is its own.",
+        f"{entity.name!r} has names that were assigned to it by similarity and may belong to others: "
+        f"{_counted(alike)}; its certain names are: {_counted(own)}",
+        f"Nothing was erased. Pass names={[*own]} to forget only these, add names that mean the same entity, split the others "
+        "off with entities.split, or confirm a name with entities.alias.",
     )
 
 
@@ -265,12 +269,12 @@ class AsyncMaintenance(BankVerbs):
         Raises:
             InvalidRequest: the engine was opened read-only.
             ModelError: a memory could not be embedded; nothing was changed.
-            MemoryDamaged: some memories are damaged; nothing was changed.
+            MemoryDamaged: a memory is damaged; nothing was changed.
         """
         return await self._context.services.workers.write(self._reembed)
 
     async def edits(self, unit_id: str) -> list[tuple[datetime, tuple[str, ...]]]:
-        """List when `edit` changed which fields of a memory, oldest first.
+        """List the edits of a memory: the time and the changed fields, oldest first.
 
         Args:
             unit_id: the memory's id.

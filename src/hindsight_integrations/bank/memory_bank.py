@@ -1,4 +1,4 @@
-"""AsyncMemoryBank: retain, recall, reflect and the namespaces of all other methods."""
+"""AsyncMemoryBank: retain, recall, reflect, and a namespace for each group of other methods."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from hindsight_integrations.validation.arguments import checked_profile
 
 
 class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank):
-    """One bank of memories: retain, recall, reflect. Made by `AsyncHindsight.bank`; usable from any event loop."""
+    """One bank of memories: retain, recall, reflect. Created by `AsyncHindsight.bank`; usable from any event loop."""
 
     def with_profile(self, profile: BankProfile) -> AsyncMemoryBank:
-        """The same bank, whose `reflect` answers with another profile. Nothing is stored.
+        """Return the same bank with another profile for `reflect`. Nothing is stored.
 
         Args:
-            profile: used instead of the bank's own.
+            profile: the profile to use instead of the bank's own.
 
         Raises:
-            InvalidRequest: this is not a profile, or its name or background is blank, too long or cannot be stored.
+            InvalidRequest: it is not a profile, or its name or background is blank, too long or cannot be stored.
         """
         return AsyncMemoryBank(self._context, answering_as=checked_profile(profile))
 
@@ -48,7 +48,7 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def worker(self) -> WorkerMode:
-        """Who runs the bank's tasks in the background: none, own or elsewhere."""
+        """Where the bank's background tasks run: none, own or elsewhere."""
         return self._context.services.worker
 
     @property
@@ -88,7 +88,7 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def tasks(self) -> AsyncTasks:
-        """Background work of the bank: list, settle, retry."""
+        """Background tasks of the bank: list, settle, retry."""
         return AsyncTasks(self._context)
 
     @property
@@ -103,10 +103,10 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def archive(self) -> AsyncArchive:
-        """The bank as one portable file: export, load."""
+        """Transfer of the bank as one portable file: export, load."""
         return AsyncArchive(self._context)
 
     @property
     def maintenance(self) -> AsyncMaintenance:
-        """For whoever runs the bank: reindex, edits."""
+        """Maintenance of the bank: reindex, edits."""
         return AsyncMaintenance(self._context)

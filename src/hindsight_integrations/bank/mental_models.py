@@ -37,20 +37,20 @@ from hindsight_integrations.validation.limits import (
     checked_text,
 )
 
-MOST_SHOWN = 3  # mental models of one answer (no source)
+MOST_SHOWN = 3  # maximum number of mental models shown for an answer (chosen by hand)
 
 
 def nearest(
     query: Vector, models: Sequence[MentalModel], questions: Matrix, texts: Matrix, *, floor: float
 ) -> tuple[MentalModel, ...]:
-    """The models whose question or text is near the query, the nearest first, at most three.
+    """Return up to three models whose question or text is near the query, nearest first.
 
     Args:
-        query: the question's vector (dimension,), unit norm.
-        models: those that may be shown, n.
-        questions: vectors (n, dimension) of their questions.
-        texts: vectors (n, dimension) of their texts.
-        floor: lowest cosine; the embedder's threshold for the semantic channel.
+        query: vector of the query (dimension,), unit norm.
+        models: the n models that may be shown.
+        questions: vectors of their questions (n, dimension).
+        texts: vectors of their texts (n, dimension).
+        floor: minimum cosine, the embedder's threshold for the semantic channel.
     """
     cosines = np.maximum(questions @ query, texts @ query)
     order = np.argsort(-cosines, kind="stable")[:MOST_SHOWN]
@@ -58,7 +58,7 @@ def nearest(
 
 
 def visible(models: Sequence[MentalModel], query: RecallQuery, view: BankView) -> list[MentalModel]:
-    """The models with a text that the query's tags may see: its own tags and those of every source fact pass."""
+    """Return the models with a text whose tags, and the tags of all their source facts, pass the query's tag filter."""
     own = [model for model in models if model.text and _passes(frozenset(model.tags), query)]
     rows = view.ledger.units.row_ids(view.bank, sorted({unit for model in own for unit in model.based_on}))
     columns = view.columns
@@ -68,20 +68,20 @@ def visible(models: Sequence[MentalModel], query: RecallQuery, view: BankView) -
 
 
 def _passes(tags: frozenset[str], query: RecallQuery) -> bool:
-    """As a memory with these tags would."""
+    """Check whether a memory with these tags would pass the query's tag filter."""
     wanted = frozenset(query.tags)
     if (wanted or query.tags_match == "exact") and not tags_select(tags, wanted, query.tags_match):
         return False
     return all(group_selects(tags, group) for group in query.tag_groups)
 
 
-MODEL_SHARE = 0.5  # of an answer's token budget, at most: the facts must have room beside them
+MODEL_SHARE = 0.5  # maximum share of an answer's token budget; the rest is for facts
 
 logger = logging.getLogger("hindsight_integrations")
 
 
 async def answering_context(bank: BankContext) -> ReflectContext:
-    """The context in which a standing question is answered."""
+    """Return the context in which a mental model's question is answered."""
     return ReflectContext(
         projector=bank,
         services=bank.services,
@@ -92,15 +92,15 @@ async def answering_context(bank: BankContext) -> ReflectContext:
 
 
 async def directives_for(bank: BankContext, query: RecallQuery) -> Sequence[str]:
-    """The directives that apply to a query, in the order they were added."""
+    """Return the directives that apply to a query, in the order they were added."""
     known = await bank.services.workers.read(bank.ledger.mental_models.directives, bank.name)
     return tuple(each.text for each in in_force(known, query.tags))
 
 
 async def mental_models_near(bank: BankContext, query: RecallQuery) -> Sequence[MentalModel]:
-    """The mental models shown with a query, the nearest first, each marked if it may be out of date.
+    """Return the mental models to show for a query, nearest first, each marked if it may be out of date.
 
-    There are none with `as_of`, since they tell what is known now, nor if the embedder fails.
+    With `as_of` there are none, since their answers reflect the present; if the embedder fails, there are none either.
     """
     known = await bank.services.workers.read(bank.ledger.mental_models.all, bank.name)
     if query.as_of is not None or not any(model.text for model in known):
@@ -111,7 +111,7 @@ async def mental_models_near(bank: BankContext, query: RecallQuery) -> Sequence[
             return await bank.services.workers.read(_near, known, query, view, services)
     except ModelError as error:
         logger.warning(
-            "bank %r: its mental models are not shown, the embedder failed: %s",
+            "bank %r: mental models were omitted because the embedder failed: %s",
             bank.name,
             type(error).__name__,
         )
@@ -137,7 +137,7 @@ def _near(
     return tuple(shown)
 
 
-Directives: TypeAlias = tuple[Directive, ...]  # inside the class `list` is the verb
+Directives: TypeAlias = tuple[Directive, ...]  # inside the class, `list` is the method
 
 
 class AsyncDirectives(BankVerbs):
@@ -147,15 +147,15 @@ class AsyncDirectives(BankVerbs):
 
     @writes
     async def add(self, text: str, *, tags: Iterable[str] = ()) -> Directive:
-        """Add a rule that answers follow from now on. If it exists with these tags, the existing one is returned.
+        """Add a rule for all later answers. If the same rule exists with these tags, return the existing one.
 
         Args:
             text: the rule, up to 1,000 characters: "Answer in two sentences at most." It becomes part of the system message,
                 so never pass text from untrusted sources.
-            tags: it applies to reflections with one of these tags; without tags, to all.
+            tags: tags of the reflections to which the rule applies; without tags, it applies to all.
 
         Raises:
-            InvalidRequest: the text is blank or too long, a tag is none, the bank has 50 directives, or the engine was
+            InvalidRequest: the text is blank or too long, a tag is invalid, the bank has 50 directives, or the engine was
                 opened read-only.
         """
         bank = self._context
@@ -179,26 +179,26 @@ class AsyncDirectives(BankVerbs):
         """Remove a directive.
 
         Args:
-            directive_id: its id, as `list` gives it.
+            directive_id: id of the directive, from `list`.
 
         Raises:
-            InvalidRequest: there is none of that id, or the engine was opened read-only.
+            InvalidRequest: no directive has that id, or the engine was opened read-only.
         """
         bank, wanted = self._context, checked_id(directive_id, "directive_id") or ""
         if not await bank.services.workers.write(
             bank.ledger.mental_models.remove_directive, bank.name, wanted
         ):
             reason = f"there is no directive {shown(directive_id)}"
-            raise InvalidRequest("directive_id", reason, "Pass an id that directives.list() gives.")
+            raise InvalidRequest("directive_id", reason, "Pass an id from directives.list().")
 
 
-TEXT_TOKENS = 1_024  # of a mental model's text, unless it is said otherwise
+TEXT_TOKENS = 1_024  # default limit of a mental model's text
 
-MentalModels: TypeAlias = tuple[MentalModel, ...]  # inside the class `list` is the verb
+MentalModels: TypeAlias = tuple[MentalModel, ...]  # inside the class, `list` is the method
 
 
 class AsyncMentalModels(BankVerbs):
-    """Standing questions, answered from memory. `reflect` is shown the stored answers near its question first."""
+    """Standing questions with stored answers, which `reflect` shows to the model for related questions."""
 
     namespace = "mental_models"
 
@@ -212,17 +212,17 @@ class AsyncMentalModels(BankVerbs):
         trigger: RefreshTrigger | str = RefreshTrigger.MANUAL,
         max_tokens: int = TEXT_TOKENS,
     ) -> MentalModel:
-        """Create a standing question. It has no answer until `refresh`, or with trigger "auto" a task, answers it.
+        """Create a standing question. `refresh`, or with trigger "auto" a task, answers it.
 
         Args:
-            name: unique in the bank, one line of up to 200 characters.
-            question: up to 8,000 characters.
-            tags: visibility tags. It is answered from memories with the same tags or none, and has their visibility.
+            name: name of the mental model, unique in the bank; one line of up to 200 characters.
+            question: the question, up to 8,000 characters.
+            tags: visibility tags of the answer, which is made from memories with exactly these tags or without tags.
             trigger: "manual", or "auto": a task answers it again a minute after memories in its scope changed.
             max_tokens: maximum length of its text, 1 to 8,192. Mental models take at most half of a reflection's `max_tokens`.
 
         Raises:
-            InvalidRequest: there is one of that name, the bank has 100, an option is out of range, or the engine was opened
+            InvalidRequest: the name is in use, the bank has 100 mental models, an option is out of range, or the engine was opened
                 read-only.
         """
         bank = self._context
@@ -243,11 +243,11 @@ class AsyncMentalModels(BankVerbs):
         """Get one mental model; `state` says whether its text is current.
 
         Args:
-            name: its name, or its id as cited in an answer.
+            name: name of the mental model, or its id as cited in an answer.
 
         Raises:
-            InvalidRequest: there is none of that name.
-            ModelError: as of `list`.
+            InvalidRequest: no mental model has that name.
+            ModelError: as in `list`.
         """
         model = await self._named(name)
         return next(each for each in await self.list() if each.id == model.id)
@@ -256,8 +256,8 @@ class AsyncMentalModels(BankVerbs):
         """List all mental models by name, each marked if it may be out of date.
 
         Raises:
-            ModelError: their questions could not be embedded, to be compared with what changed.
-            EmbedderMismatch: another embedder made the bank's vectors.
+            ModelError: the questions could not be embedded for the comparison with changed facts.
+            EmbedderMismatch: the bank's vectors were made by another embedder.
         """
         bank = self._context
         known = await bank.services.workers.read(bank.ledger.mental_models.all, bank.name)
@@ -273,19 +273,19 @@ class AsyncMentalModels(BankVerbs):
     async def refresh(self, name: str) -> MentalModel:
         """Answer the question of a mental model now and store the answer.
 
-        The answer is made like one of `reflect`, from facts only, and forms no opinions. Without a model the text consists of the
+        It is answered as by `reflect`, but from facts only and without forming opinions. Without a model the text consists of the
         best memories and is `extractive`. If memory has no answer, the text is empty and `state` is "nothing known".
 
         Args:
-            name: of the mental model.
+            name: name of the mental model.
 
         Returns:
             The updated model.
 
         Raises:
-            InvalidRequest: there is none of that name, or the engine was opened read-only.
-            ModelError: the model or the embedder failed; the text is as it was.
-            RevisionConflict: memories it was answered from changed at each of three tries; call it again.
+            InvalidRequest: no mental model has that name, or the engine was opened read-only.
+            ModelError: the model or the embedder failed; the stored text is unchanged.
+            RevisionConflict: memories used for the answer changed during each of three tries; call it again.
         """
         bank, model = self._context, await self._named(name)
         await bank.services.workers.write(bank.claim_embedder)
@@ -297,20 +297,20 @@ class AsyncMentalModels(BankVerbs):
         """Delete a mental model: question, text and task.
 
         Args:
-            name: of the mental model.
+            name: name of the mental model.
 
         Raises:
-            InvalidRequest: there is none of that name, or the engine was opened read-only.
+            InvalidRequest: no mental model has that name, or the engine was opened read-only.
         """
         bank, model = self._context, await self._named(name)
         await bank.services.workers.write(bank.ledger.mental_models.delete, bank.name, model.id)
 
     async def _named(self, name: object) -> MentalModel:
-        """The stored model of that name, without checking whether it is out of date."""
+        """Return the stored model with that name or id, without checking whether it is out of date."""
         bank, wanted = self._context, checked_name(name, "name")
         for model in await bank.services.workers.read(bank.ledger.mental_models.all, bank.name):
             if wanted in (model.name, model.id):
                 return model
         raise InvalidRequest(
-            "name", f"there is no mental model {shown(name)}", "Pass a name that mental_models.list() gives."
+            "name", f"there is no mental model {shown(name)}", "Pass a name from mental_models.list()."
         )

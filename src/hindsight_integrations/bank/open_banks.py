@@ -1,4 +1,4 @@
-"""Banks with open indexes: at most a fixed number, and none is closed while in use."""
+"""Pool of banks with open indexes, limited to a fixed number; a bank in use is never closed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Places:
     """A fair semaphore whose waiters may be on different event loops.
 
     Args:
-        most: how many may be taken at the same time, at least 1.
+        most: maximum number of places taken at the same time, at least 1.
     """
 
     def __init__(self, most: int) -> None:
@@ -31,7 +31,7 @@ class Places:
         self._lock = threading.Lock()
 
     async def take(self) -> None:
-        """Wait for a place and take it; a cancelled waiter takes none."""
+        """Wait for a place and take it; if cancelled, take none."""
         with self._lock:
             if self._free:
                 self._free -= 1
@@ -41,12 +41,12 @@ class Places:
         try:
             await asyncio.wrap_future(place)
         except asyncio.CancelledError:
-            if not place.cancel():  # given already, to one who is not there any more
+            if not place.cancel():  # the place was assigned before the cancellation
                 self.give_back()
             raise
 
     def give_back(self) -> None:
-        """Release a place for the next waiter."""
+        """Release a place to the next waiter."""
         with self._lock:
             while self._waiting:
                 place = self._waiting.popleft()
@@ -70,7 +70,7 @@ class _OpenBank:
 
 @dataclass(slots=True, eq=False)
 class _Lease:
-    """A lease of one call on a bank. `ended`: a job may still give it the bank after the call was cancelled."""
+    """A lease of one call on a bank. If `ended`, the call was cancelled, and a running job must not assign the bank to it."""
 
     bank: _OpenBank | None = None
     has_place: bool = False
@@ -78,17 +78,17 @@ class _Lease:
 
 
 class OpenBanks:
-    """The projections of an engine's banks, by the bank's row: opened on demand, the least recently used closed.
+    """The open projections of an engine's banks, opened on demand; the least recently used one is closed.
 
     Projections are opened and closed on the engine's writer thread only. At most `most` banks are leased at the same time;
     further callers wait. The writer thread never waits, and may open one more bank.
 
     Args:
-        ledger: maps names to banks.
-        workers: of the engine.
-        project: makes the projection of a bank, not opened yet.
-        most: how many banks may be open, at least 1.
-        shared: another process may forget banks, so the ledger is asked each time.
+        ledger: the ledger that lists the banks.
+        workers: workers of the engine.
+        project: factory of a bank's projection, which is not opened yet.
+        most: maximum number of open banks, at least 1.
+        shared: whether other processes use the ledger; if so, each check reads it, since they may forget a bank.
     """
 
     def __init__(
@@ -108,17 +108,17 @@ class OpenBanks:
         self._forgotten: set[int] = set()
 
     def check(self, header: BankHeader) -> None:
-        """Refuse to work for a bank that is no more, whatever bears its name now.
+        """Check that a bank was not forgotten, even if a new bank has its name.
 
         Raises:
             BankForgotten: the bank of this header was forgotten.
         """
-        if header.generation in self._forgotten or (self._shared and not self._stands(header)):
+        if header.generation in self._forgotten or (self._shared and not self._exists(header)):
             raise BankForgotten(header.name)
 
     @asynccontextmanager
     async def lease(self, header: BankHeader) -> AsyncIterator[BankProjection]:
-        """A bank's projection, open until the end of the block. No other bank may be leased in the block.
+        """Lease a bank's projection until the end of the block. No other bank may be leased in the block.
 
         Raises:
             BankForgotten: the bank was forgotten.
@@ -127,11 +127,11 @@ class OpenBanks:
         self._workers.check_open()
         lease = _Lease()
         try:
-            held = self._given(header, lease)
+            held = self._assign(header, lease)
             if held is None:
                 await self._places.take()
                 lease.has_place = True
-                held = self._given(header, lease)
+                held = self._assign(header, lease)
             if held is None:
                 held = await self._workers.write(self._open_for, header, lease)
             yield held.projection
@@ -139,7 +139,7 @@ class OpenBanks:
             self._end(lease)
 
     def opened(self, header: BankHeader) -> BankProjection:
-        """A bank's projection, open at least until the end of this job of the writer thread.
+        """Return a bank's projection, which stays open at least until the end of this job of the writer thread.
 
         Raises:
             BankForgotten: the bank was forgotten.
@@ -148,12 +148,12 @@ class OpenBanks:
 
     @contextmanager
     def forgetting(self, header: BankHeader) -> Iterator[None]:
-        """Empty a bank's indexes; the block drops it from the ledger. Its contexts refuse to work from here on.
+        """Empty a bank's indexes, and run the block, which deletes it from the ledger. From now on, `check` fails.
 
-        Writer thread only. If this fails, the bank still exists and is opened again on demand.
+        Writer thread only. If the block fails, the bank still exists and is opened again on demand.
         """
         projection = self.opened(header)
-        self._forgotten.add(header.generation)  # first: what a verb finds in the emptied indexes is no answer
+        self._forgotten.add(header.generation)  # first, so that no method reads the emptied indexes
         with ExitStack() as on_failure:
             on_failure.callback(self._forgotten.discard, header.generation)
             on_failure.callback(projection.close)
@@ -164,26 +164,26 @@ class OpenBanks:
             on_failure.pop_all()
 
     def projections(self) -> dict[str, BankProjection]:
-        """The open banks."""
+        """Return the projections of the open banks, by name."""
         with self._lock:
             return {bank.name: bank.projection for bank in self._open.values()}
 
     def close(self) -> None:
-        """Close every bank; none may be in use. If interrupted, call it again."""
+        """Close every bank; none may be in use. May be called again after an interrupt."""
         with self._lock:
             banks = list(self._open.values())
             self._open.clear()
         for bank in banks:
             _close(bank)
 
-    def _stands(self, header: BankHeader) -> bool:
+    def _exists(self, header: BankHeader) -> bool:
         try:
             return self._ledger.bank(header.name).generation == header.generation
         except BankNotFound:
             return False
 
-    def _used(self, header: BankHeader) -> _OpenBank | None:
-        """The bank if it is open, marked as most recently used. Under the lock only."""
+    def _mark_used(self, header: BankHeader) -> _OpenBank | None:
+        """Return the bank if it is open, and mark it as most recently used. Requires the lock."""
         bank = self._open.pop(header.generation, None)
         if bank is not None:
             self._open[header.generation] = bank
@@ -191,7 +191,7 @@ class OpenBanks:
 
     def _opened(self, header: BankHeader) -> _OpenBank:
         with self._lock:
-            if bank := self._used(header):
+            if bank := self._mark_used(header):
                 return bank
         self.check(header)
         self._make_room()
@@ -207,17 +207,17 @@ class OpenBanks:
 
     def _open_for(self, header: BankHeader, lease: _Lease) -> _OpenBank:
         bank = self._opened(header)
-        self._given(header, lease)
+        self._assign(header, lease)
         return bank
 
-    def _given(self, header: BankHeader, lease: _Lease) -> _OpenBank | None:
-        """Give the lease its bank if that is open. All leases of a bank share the place of the first."""
+    def _assign(self, header: BankHeader, lease: _Lease) -> _OpenBank | None:
+        """Assign the bank to the lease if it is open. All leases of a bank share the place of the first lease."""
         with self._lock:
-            bank = self._used(header)
+            bank = self._mark_used(header)
             if bank is None or lease.ended or not (bank.leases or lease.has_place):
                 return None
             if not bank.leases:
-                lease.has_place = False  # it is the bank's now
+                lease.has_place = False  # the place now belongs to the bank
             bank.leases += 1
             lease.bank = bank
             return bank
@@ -241,8 +241,12 @@ class OpenBanks:
 
 
 def _close(bank: _OpenBank) -> None:
-    """Close a bank to make room; a failure is only logged, since the ledger has everything."""
+    """Close a bank; a failure is only logged, since the ledger has all data."""
     try:
         bank.projection.close()
     except StorageError as error:
-        logger.warning("bank %r: its indexes were not closed well and may be replayed: %s", bank.name, error)
+        logger.warning(
+            "bank %r: its indexes were not closed cleanly and may replay the ledger's changes: %s",
+            bank.name,
+            error,
+        )

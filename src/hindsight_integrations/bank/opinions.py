@@ -28,9 +28,9 @@ from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.validation.arguments import checked_instant, checked_unit_id
 from hindsight_integrations.validation.limits import checked_count, checked_tags, checked_text
 
-MAX_REVISION = 2**63 - 1  # as the ledger counts
+MAX_REVISION = 2**63 - 1  # the largest integer in the ledger
 
-Opinions: TypeAlias = list[Opinion]  # inside the class `list` is the verb
+Opinions: TypeAlias = list[Opinion]  # inside the class, `list` is the method
 Trajectory: TypeAlias = tuple[ConfidenceChange, ...]
 
 
@@ -56,11 +56,11 @@ class AsyncOpinions(BankVerbs):
             tags: visibility tags; empty means any.
             tags_match: any, all, any_strict, all_strict or exact; any and all also list untagged ones.
             include_closed: also list opinions that are no longer held, with `closed_at`.
-            as_of: a moment of conversation time; lists the opinions held then, with the confidence of then.
-            as_of_revision: only what the bank had recorded by that revision; None means all.
+            as_of: a point in conversation time; lists the opinions held then, with their confidence at that time.
+            as_of_revision: ignore everything recorded after this revision; None means no limit.
 
         Raises:
-            InvalidRequest: an option is out of range, the entity unknown or its name ambiguous.
+            InvalidRequest: an option is out of range, or the entity is unknown or its name ambiguous.
         """
         bank, services = self._context.name, self._context.services
         moment, revision = self._moment(as_of, as_of_revision)
@@ -98,13 +98,13 @@ class AsyncOpinions(BankVerbs):
             as_of_revision: as in `list`.
 
         Raises:
-            InvalidRequest: the bank has no such opinion, or had none then.
+            InvalidRequest: the bank has no such opinion, or it had not been formed then.
         """
         moment, revision = self._moment(as_of, as_of_revision)
         log = await self._log(opinion_id)
         opinion = opinion_of(log, as_of=moment, as_of_revision=revision)
         if opinion is None:
-            reason = f"{shown(opinion_id)} was not formed yet"
+            reason = f"{shown(opinion_id)} had not been formed by then"
             raise InvalidRequest(
                 "as_of", reason, f"It was formed on {log.formed_at}, in revision {log.revision}."
             )
@@ -117,7 +117,7 @@ class AsyncOpinions(BankVerbs):
         as_of: datetime | str | None = None,
         as_of_revision: int | None = None,
     ) -> OpinionHistory:
-        """List everything that determines an opinion's confidence: formation, wordings, and the effect of each fact.
+        """Get the formation and wordings of an opinion, and the effect of each fact on its confidence.
 
         Args:
             opinion_id: its id, or the id of one of its wordings.
@@ -131,7 +131,7 @@ class AsyncOpinions(BankVerbs):
         return history_of(await self._log(opinion_id), as_of=moment, as_of_revision=revision)
 
     async def trajectory(self, opinion_id: str) -> Trajectory:
-        """Confidence of an opinion over conversation time, from its formation on (paper section 5.7.1).
+        """List the changes of an opinion's confidence over conversation time, from its formation (paper section 5.7.1).
 
         Args:
             opinion_id: its id, or the id of one of its wordings.
@@ -169,7 +169,7 @@ class AsyncOpinions(BankVerbs):
 
 
 def _stored(bank: BankContext, opinion_id: str) -> OpinionLog:
-    """The log of an opinion, by its id or a wording's.
+    """Return the log of an opinion, by its id or the id of a wording.
 
     Raises:
         InvalidRequest: there is none.
@@ -182,6 +182,6 @@ def _stored(bank: BankContext, opinion_id: str) -> OpinionLog:
         raise InvalidRequest(
             "opinion_id",
             f"the bank has no opinion {shown(opinion_id)}",
-            "Pass an id that opinions.list() gives.",
+            "Pass an id from opinions.list().",
         )
     return logs[0]

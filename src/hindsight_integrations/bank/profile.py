@@ -17,13 +17,13 @@ from hindsight_integrations.reflect.background import merge_snippet
 from hindsight_integrations.validation.arguments import checked_instant, checked_profile
 from hindsight_integrations.validation.limits import MAX_BACKGROUND, checked_count, checked_text
 
-MAX_NUMBER = 2**63 - 1  # of a change, as the ledger counts
+MAX_NUMBER = 2**63 - 1  # the largest integer in the ledger
 
 Changes: TypeAlias = tuple[ProfileChange, ...]
 
 
 def moved_to_get() -> TypeError:
-    """The error for `bank.profile()`, which was a verb before it was a namespace."""
+    """Return the error for calling `bank.profile()`, which used to be a method."""
     return TypeError("bank.profile is a namespace; the profile is bank.profile.get() now")
 
 
@@ -36,10 +36,10 @@ class AsyncProfile(BankVerbs):
         """Get the profile; a neutral one without a name if none was set.
 
         Args:
-            as_of: a moment in the past; None means now.
+            as_of: a time in the past; None means now.
 
         Raises:
-            InvalidRequest: the moment cannot be read.
+            InvalidRequest: the time cannot be parsed.
         """
         return await profile_of(self._context, as_of)
 
@@ -52,12 +52,12 @@ class AsyncProfile(BankVerbs):
             since: start of validity for `as_of`; None means now. Not in the future, and not before the last change.
 
         Raises:
-            InvalidRequest: it is no profile, its name or background is blank, too long or cannot be stored, the moment
-                cannot be read or is none it can hold from, or the engine was opened read-only.
+            InvalidRequest: it is not a profile, its name or background is blank, too long or cannot be stored, `since`
+                cannot be parsed or is out of range, or the engine was opened read-only.
         """
         bank, given = self._context, checked_profile(profile)
         effective_at = checked_instant(since, "since", bank.services.dates)
-        await bank.services.workers.write(_given, bank, given, effective_at, "set")
+        await bank.services.workers.write(_set_profile, bank, given, effective_at, "set")
 
     @writes
     async def merge_background(self, text: str) -> BankProfile:
@@ -75,10 +75,10 @@ class AsyncProfile(BankVerbs):
             The profile with the merged background.
 
         Raises:
-            BackgroundRefused: merged it would be too long; the model's merge lost or added something at three tries; or,
+            BackgroundRefused: the merged background would be too long; the model's merge was invalid three times; or,
                 without a model, the text gives another name, age, birthplace, year of birth or residence. Nothing was changed.
             InvalidRequest: the text is blank, too long or cannot be stored, or the engine was opened read-only.
-            ModelError: the model is unavailable, or its answers could not be read; nothing was changed.
+            ModelError: the model is unavailable, or its answers could not be parsed; nothing was changed.
         """
         said = checked_text(text, "text", MAX_BACKGROUND)
         now = as_utc(self._context.services.clock.now())
@@ -95,10 +95,10 @@ class AsyncProfile(BankVerbs):
         """Set the profile of an earlier change again, as a new change.
 
         Args:
-            number: of the change, as in `history`.
+            number: number of the change, from `history`.
 
         Raises:
-            InvalidRequest: there is no change of that number, or the engine was opened read-only.
+            InvalidRequest: no change has that number, or the engine was opened read-only.
         """
         bank, wanted = self._context, checked_count(number, "number", most=MAX_NUMBER)
         await bank.services.workers.write(_restored, bank, wanted)
@@ -107,29 +107,29 @@ class AsyncProfile(BankVerbs):
     async def forget_history(self) -> ForgetReceipt:
         """Erase every change of the profile but the last, also from the ledger's files.
 
-        The current profile does not change; for times before its last change there is none. `forget` erases memories only: set a
-        new background if the current one tells something that must be forgotten. Waiting merges of backgrounds are kept.
+        The current profile does not change; times before its last change have no profile. `forget` erases memories only: set a
+        new background if the current one contains something that must be forgotten. Pending merges of backgrounds are kept.
 
         Returns:
-            The number of changes erased (`counts["profile_changes"]`), and whether the files are free of them.
+            The number of changes erased (`counts["profile_changes"]`), and whether they were removed from the files.
 
         Raises:
             InvalidRequest: the engine was opened read-only.
         """
         return await self._context.services.workers.write(_history_forgotten, self._context)
 
-    if not TYPE_CHECKING:  # a type checker shall go on naming what cannot be called
+    if not TYPE_CHECKING:  # type checkers must still report that the namespace is not callable
 
         def __call__(self) -> NoReturn:
-            """Say where the verb went."""
+            """Raise an error that points to `profile.get`."""
             raise moved_to_get()
 
 
 async def profile_of(bank: BankContext, as_of: object = None) -> BankProfile:
-    """The profile of the bank, now or at a moment.
+    """Return the profile of the bank, now or at a given time.
 
     Raises:
-        InvalidRequest: the moment cannot be read.
+        InvalidRequest: the time cannot be parsed.
     """
     services = bank.services
     moment = checked_instant(as_of, "as_of", services.dates)
@@ -138,7 +138,7 @@ async def profile_of(bank: BankContext, as_of: object = None) -> BankProfile:
     return await services.workers.read(services.ledger.profiles.at, bank.name, moment)
 
 
-def _given(bank: BankContext, profile: BankProfile, since: datetime | None, reason: str) -> None:
+def _set_profile(bank: BankContext, profile: BankProfile, since: datetime | None, reason: str) -> None:
     """Set the profile if it differs. Writer thread only."""
     now = as_utc(bank.services.clock.now())
     with bank.services.ledger.transaction(bank.name) as transaction:
@@ -153,10 +153,10 @@ def _given(bank: BankContext, profile: BankProfile, since: datetime | None, reas
 
 def _check_since(since: datetime, now: datetime, newest: ProfileChange | None) -> None:
     if since > now:
-        raise InvalidRequest("since", f"{since} is in the future", "Set the profile when it holds.")
+        raise InvalidRequest("since", f"{since} is in the future", "Set the profile when it becomes valid.")
     if newest and since < newest.effective_at:
-        reason = f"{since} is before the last change, which holds since {newest.effective_at}"
-        raise InvalidRequest("since", reason, "Set profiles in the order in which they held.")
+        reason = f"{since} is before the last change, which is valid from {newest.effective_at}"
+        raise InvalidRequest("since", reason, "Set profiles in chronological order.")
 
 
 def _restored(bank: BankContext, number: int) -> None:
@@ -164,9 +164,9 @@ def _restored(bank: BankContext, number: int) -> None:
     change = ledger.profiles.change(bank.name, number)
     if change is None:
         raise InvalidRequest(
-            "number", f"there is no change {number}", "Pass one that profile.history() gives."
+            "number", f"there is no change {number}", "Pass a number from profile.history()."
         )
-    _given(bank, change.profile, None, f"restored {number}")
+    _set_profile(bank, change.profile, None, f"restored {number}")
 
 
 def _history_forgotten(bank: BankContext) -> ForgetReceipt:
@@ -178,5 +178,5 @@ def _history_forgotten(bank: BankContext) -> ForgetReceipt:
         return receipt
     try:
         return replace(receipt, files_clean=ledger.erasure.scrub() is Scrub.CLEAN)
-    except LedgerFailed:  # a full disk: the bytes go at the next erasure or the next open
+    except LedgerFailed:  # disk full: the next erasure or open removes the bytes
         return replace(receipt, files_clean=False)

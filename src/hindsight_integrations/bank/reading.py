@@ -1,4 +1,4 @@
-"""Methods of the bank that read: recall, units, get, document_items, history, count."""
+"""Methods of a bank that read: recall, units, get, document_items, history, count."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def observed(
 ) -> Callable[Concatenate[Methods, P], Coroutine[Any, Any, R]]:
     """Log a method of a bank at INFO and record it as a span: `hindsight.retain` and so on.
 
-    The span has the bank's id and the counts of the result as attributes (`hindsight.bank`, `hindsight.tokens_in`), and of a
-    failure the error's class alone, whose message may quote what was said.
+    The span has the bank's id and the counts of the result as attributes (`hindsight.bank`, `hindsight.tokens_in`). Of a
+    failure it has only the error's class, since the message may quote memories.
     """
     name = f"hindsight.{method.__name__}"
 
@@ -85,8 +85,8 @@ def observed(
             counts = _counts(result)
             annotate(counts)
         if logger.isEnabledFor(logging.INFO):
-            told = ", ".join(f"{key}={value}" for key, value in counts.items())
-            logger.info("%s bank=%r %s (%.0f ms)", name, bank, told, (perf_counter() - started) * 1000)
+            summary = ", ".join(f"{key}={value}" for key, value in counts.items())
+            logger.info("%s bank=%r %s (%.0f ms)", name, bank, summary, (perf_counter() - started) * 1000)
         return result
 
     return call
@@ -105,7 +105,7 @@ def _counts(result: RetainResult | RecallResult | Reflection) -> dict[str, int]:
 
 @contextmanager
 def _span(name: str, bank: str) -> Iterator[Callable[[dict[str, int]], Any]]:
-    """The current span while the block runs; yields what sets its attributes."""
+    """Run the block in a span; yield a function that sets attributes of the span."""
     try:
         from opentelemetry import trace
     except ImportError:
@@ -125,11 +125,13 @@ def _span(name: str, bank: str) -> Iterator[Callable[[dict[str, int]], Any]]:
 
 
 LARGEST_PAGE = 10_000
-UNITS_A_PAGE = 1_000  # of `iterate_units`: few enough to hold, many enough that masks cost little
+UNITS_A_PAGE = (
+    1_000  # page size of `iterate_units`: limits the memory used, and amortises the masks computed per page
+)
 
 
 class ListingVerbs(BankVerbs):
-    """Methods that list every match; nothing is ranked or cut."""
+    """Methods that list all matching memories, without ranking or truncation."""
 
     async def units(
         self,
@@ -148,25 +150,25 @@ class ListingVerbs(BankVerbs):
     ) -> UnitPage:
         """List every memory that matches, page by page, ordered by when it happened (else was mentioned), oldest first.
 
-        Following the cursors returns each memory that existed at the first page once; memories retained later are left out. A
-        page shows what is valid when it is read: a memory that became invalid in between is missing unless
-        `include_invalidated`. If `edit` changes the time of a memory in between, it may appear twice or not at all.
+        Following the cursors returns each memory that existed at the first page once; memories retained later are omitted. A
+        page contains the memories that are valid when it is read: one that has become invalid since the first page is missing unless
+        `include_invalidated`. A memory whose time is changed by `edit` between two pages may appear twice or not at all.
 
         Args:
             entity: name or id of an entity they mention; None means any.
             types: networks to list.
-            window: (start, end): what happened or was mentioned in it.
-            as_of: a moment of conversation time; lists what was valid then. None means now.
+            window: (start, end) of the time in which they happened, or else were mentioned.
+            as_of: a point in conversation time; lists the memories valid then. None means now.
             tags: visibility tags; empty means any memory.
             tags_match: any, all, any_strict, all_strict or exact; any and all also list untagged memories.
             tag_groups: further conditions, all of which must hold; see `recall`.
             metadata: conditions on metadata; see `recall`.
             include_invalidated: also list invalid memories; with `as_of`, all that had been mentioned by then.
             limit: maximum number per page, up to 10,000.
-            cursor: from the previous page; None for the first.
+            cursor: cursor from the previous page; None for the first page.
 
         Raises:
-            InvalidRequest: an option is out of range, the entity unknown or its name ambiguous, or the cursor another's.
+            InvalidRequest: an option is out of range, the entity is unknown or ambiguous, or the cursor is from another query.
         """
         read, dates = self._context.services.workers.read, self._context.services.dates
         wanted = UnitFilter(
@@ -204,7 +206,7 @@ class ListingVerbs(BankVerbs):
         """Iterate over every memory that matches; see `units` for the options, the order and the errors.
 
         Raises:
-            MemoryDamaged: some were left out as damaged; raised at the end, after all the others.
+            MemoryDamaged: damaged memories were omitted; raised after all others were returned.
         """
         networks, labels, cursor = checked_types(types), checked_tags(tags), None
         groups, condition = checked_tag_groups(tag_groups), checked_metadata_filter(metadata)
@@ -232,7 +234,7 @@ class ListingVerbs(BankVerbs):
             raise MemoryDamaged(self._context.name, damaged)
 
     def _mentioning(self, name: str) -> tuple[str, IntArray]:
-        """The id of an entity and the row ids of the units that mention it, read from one state of the bank."""
+        """Return the id of an entity and the row ids of the units that mention it, read from one snapshot."""
         bank = self._context.name
         with self._context.services.ledger.snapshot(bank) as ledger:
             entity = entity_named(ledger, bank, name)
@@ -242,26 +244,26 @@ class ListingVerbs(BankVerbs):
         return entity.id, np.fromiter(rows.values(), np.int64, len(rows))
 
 
-MAX_UNITS = 10_000  # of one recall
+MAX_UNITS = 10_000  # maximum number of memories per recall
 
 
 class ReadingVerbs(BankVerbs):
-    """Methods that find memories, and read one of them or the bank."""
+    """Methods that recall memories, look up a memory, and count them."""
 
     @observed
     @shows_options(RecallOptions)
     async def recall(self, query: str, **options: Unpack[RecallOptions]) -> RecallResult:
-        """Find the memories that answer a question: by meaning, words, graph and time, within a token budget.
+        """Find the memories that answer a question, by semantic, keyword, graph and temporal search, within a token budget.
 
         Args:
             query: the question, up to 8,000 characters. A question about a time only ("What happened last week?") finds only
                 memories of that time.
-            options: described in `RecallOptions`.
+            options: the options described in `RecallOptions`.
 
         Raises:
             InvalidRequest: an option is unknown or out of range.
-            WrongDimension: `embedding` is as long as no vector of the bank's embedder.
-            IndexOutOfStep: an index is broken and could not be healed.
+            WrongDimension: `embedding` has another dimension than the vectors of the bank's embedder.
+            IndexOutOfStep: an index is damaged and could not be repaired.
         """
         return await recalled(self._context, recall_query(query, options, self._context))
 
@@ -272,24 +274,24 @@ class ReadingVerbs(BankVerbs):
             unit_id: the memory's id.
 
         Raises:
-            InvalidRequest: the bank holds none of that id.
-            MemoryDamaged: the ledger no longer holds what was written.
+            InvalidRequest: the bank has no memory with that id.
+            MemoryDamaged: the stored memory does not match its checksum.
         """
         return await self._context.services.workers.read(stored_unit, self._context, checked_unit_id(unit_id))
 
     async def document_items(
         self, unit_id: str, *, as_of: datetime | str | None = None
     ) -> tuple[MemoryUnit, ...]:
-        """List the items of a document or list as they are served: by field, then in their original order.
+        """List the items of a document or list, by field and then in their original order.
 
         Each item is a unit with its own sources and validity, and a `number` that `changes` refer to.
 
         Args:
             unit_id: id of the document; other memories have no items.
-            as_of: a moment of conversation time; None means now. For an invalid document, the items valid until its end.
+            as_of: a point in conversation time; None means now. An invalid document has the items valid when it became invalid.
 
         Raises:
-            InvalidRequest: the bank holds no memory of that id.
+            InvalidRequest: the bank has no memory with that id.
         """
         services = self._context.services
         moment = checked_instant(as_of, "as_of", services.dates)
@@ -298,7 +300,7 @@ class ReadingVerbs(BankVerbs):
             return await services.workers.read(items_at, view, unit.id, moment)
 
     async def history(self, unit_id: str) -> tuple[ValidityEvent, ...]:
-        """List when a memory became invalid or valid again, by which memory and why, oldest first.
+        """List the validity events of a memory, each with its time, reason and the memory that caused it, oldest first.
 
         Args:
             unit_id: id of the memory; an unknown one has no history.
@@ -317,14 +319,14 @@ class ReadingVerbs(BankVerbs):
 
 
 def items_at(view: BankView, unit_id: str, moment: datetime | None) -> tuple[MemoryUnit, ...]:
-    """The items that are valid in documents at a moment."""
+    """Return the items of a document that are valid at a given time; None means now."""
     rows = np.array(list(view.ledger.units.row_ids(view.bank, [unit_id]).values()), np.int64)
     served = DocumentItems.at(view.columns, moment).rows_of(rows)
     return tuple(item for items in read_items(served, view.ledger, view.bank).values() for item in items)
 
 
 def recall_query(query: str, options: RecallOptions, bank: BankContext) -> RecallQuery:
-    """Check a question and the options of a recall, and fill in the defaults.
+    """Validate a question and the options of a recall, and fill in the defaults.
 
     Raises:
         InvalidRequest: an option is unknown or out of range.
@@ -365,20 +367,20 @@ def recall_query(query: str, options: RecallOptions, bank: BankContext) -> Recal
 
 
 def _budget(wanted: object, tokens: object, what: str) -> int:
-    """The token budget of an inclusion, checked in any case; 0 if it is not wanted."""
+    """Return the token budget of an optional part of the result, or 0 if it is off; validate it in both cases."""
     return checked_count(tokens, f"max_{what}_tokens") * bool(wanted)
 
 
 def recalled_by_default(bank: BankContext) -> tuple[FactType, ...]:
-    """The networks searched by default."""
+    """Return the networks searched by default."""
     searchable = bank.services.config.observations.searchable
     return tuple(FactType) if searchable else RECALLED_BY_DEFAULT
 
 
 async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
-    """Recall on one state of the bank; recall again if an index was emptied and replayed meanwhile.
+    """Recall on one state of the bank; recall again if an index was rebuilt during the recall.
 
-    Then the result may be incomplete, and an error may be due to it.
+    In that case the result may be incomplete, and an error may be caused by the rebuild.
     """
     async with bank.leased() as projection:
         while True:
@@ -394,7 +396,7 @@ async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
 
 
 async def _turns_extracted(bank: BankContext, view: BankView, projection: BankProjection) -> bool:
-    """Whether a turn in the view has been extracted since: the result may lack both the turn and its facts."""
+    """Check whether a turn in the view was extracted during the recall, whose result may then lack the turn and its facts."""
     turns = view.columns.ids[view.columns.waiting]
     services = bank.services
     if not len(turns) or await services.workers.read(services.ledger.revision, bank.name) == view.revision:

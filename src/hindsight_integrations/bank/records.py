@@ -1,4 +1,4 @@
-"""`bank.records`: typed values in memories, which can be listed and added up exactly."""
+"""`bank.records`: list and aggregate the typed values in memories, and merge or split their categories."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hindsight_integrations.validation.arguments import checked_instant, checked
 from hindsight_integrations.validation.limits import checked_list, checked_tags, checked_text
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
-Categories: TypeAlias = list[RecordCategory]  # inside the class `list` is the verb
+Categories: TypeAlias = list[RecordCategory]  # inside the class, `list` is the method
 
 
 class AsyncRecords(BankVerbs):
@@ -45,7 +45,7 @@ class AsyncRecords(BankVerbs):
         tags_match: TagsMatch | str = TagsMatch.ANY,
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
     ) -> RecordEntries:
-        """List every record of this kind with its memory, ordered by time. Nothing is ranked or cut.
+        """List all matching records with their memories, ordered by time, without ranking or truncation.
 
         Kinds and categories are normalised like stored ones: "coffees", "food (coffee)" and "coffee purchase" mean coffee, and
         "steps" also means quantities counted in steps. If there are none, the list is empty.
@@ -53,19 +53,19 @@ class AsyncRecords(BankVerbs):
         Args:
             kind: a `RecordKind` ("expense", "quantity", "task", ...), or another word for one ("steps", "todo"); None means
                 any.
-            category: such as "coffee"; None means any.
+            category: category of the records, such as "coffee"; None means any.
             unit: unit of the values in any spelling: "USD", "dollars", "steps/day"; None means any.
-            window: (start, end) of when it happened, or was mentioned if it has no time of its own.
-            as_of: a moment of conversation time; lists what was valid then. None means now.
-            include_invalidated: also records that are no longer valid, alone or with their memory; with `as_of`, all that had
+            window: (start, end) of the time in which it happened, or was mentioned if it has no time of its own.
+            as_of: a point in conversation time; lists the records valid then. None means now.
+            include_invalidated: also list records that are no longer valid, alone or with their memory; with `as_of`, all that had
                 been mentioned by then.
             tags: visibility tags of the memories; empty means any memory.
             tags_match: any, all, any_strict, all_strict or exact; any and all also take untagged memories.
             tag_groups: further conditions, all of which must hold; see `recall`.
 
         Raises:
-            InvalidRequest: a time cannot be read, or a word is too long.
-            MemoryDamaged: some are not what was written, and are not served.
+            InvalidRequest: a time cannot be parsed, or a word is too long.
+            MemoryDamaged: the memory of a record is damaged, so the list would be incomplete.
         """
         wanted = replace(
             self._wanted(kind, category, unit, window=window, as_of=as_of),
@@ -89,10 +89,10 @@ class AsyncRecords(BankVerbs):
         tags_match: TagsMatch | str = TagsMatch.ANY,
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
     ) -> Aggregate:
-        """Compute one exact value over valid records; the result names the memories and spellings of categories used.
+        """Compute one exact value over valid records; the result lists the memories and category spellings used.
 
         Values in different units of one measure ("km" and "mi") are converted exactly into the most frequent unit, and the
-        result says so. Without a kind, records of kind OTHER are left out, which the result says as well; use `kind="other"`.
+        result says so. Without a kind, records of kind OTHER are left out, which the result reports; use `kind="other"`.
 
         Args:
             how: sum, count, mean, min, max or last.
@@ -106,9 +106,9 @@ class AsyncRecords(BankVerbs):
             tag_groups: as in `list`.
 
         Raises:
-            InvalidRequest: `how` is not known, or values that measure different things would be added or compared, such as
+            InvalidRequest: `how` is unknown, or values of different measures would be added or compared, such as
                 money of two currencies.
-            MemoryDamaged: some of the records are not what was written; a sum without them would be wrong.
+            MemoryDamaged: the memory of a record is damaged; a value without it would be wrong.
         """
         chosen = choice(Aggregation, how, "how")
         wanted = replace(
@@ -126,7 +126,7 @@ class AsyncRecords(BankVerbs):
             kind: as in `list`; None means all.
 
         Raises:
-            InvalidRequest: the kind is no text, or too long.
+            InvalidRequest: the kind is not a string, or too long.
         """
         bank, services = self._context.name, self._context.services
         known = None if kind is None else _kind(kind)
@@ -143,7 +143,7 @@ class AsyncRecords(BankVerbs):
     async def merge(self, kind: str, keep: str, merge: str) -> RecordCategory:
         """Merge two categories: `keep` gets all records and spellings of `merge`.
 
-        Later retains and questions resolve the spellings to it. To undo this, `split` the spellings of `merge` off.
+        Later retains and questions resolve the spellings to `keep`. To undo this, `split` the spellings of `merge` off.
 
         Args:
             kind: of their records, as in `list`.
@@ -151,14 +151,14 @@ class AsyncRecords(BankVerbs):
             merge: the category that is merged into it.
 
         Raises:
-            InvalidRequest: one is unknown, both are the same, or the engine is read-only.
+            InvalidRequest: a category is unknown, both are the same, or the engine is read-only.
         """
         known = _kind(kind)
 
         def merged(ledger: Ledger, bank: str) -> RecordCategory:
             names = [_category(ledger, bank, known, name) for name in (keep, merge)]
             if names[0] == names[1]:
-                reason = f"{shown(keep)} and {shown(merge)} are one already"
+                reason = f"{shown(keep)} and {shown(merge)} are the same category"
                 raise InvalidRequest("merge", reason, "Name two categories.")
             return ledger.records.merge_categories(bank, known, *names)
 
@@ -173,10 +173,10 @@ class AsyncRecords(BankVerbs):
         Args:
             kind: of the records, as in `list`.
             name: the category, by its name or a spelling.
-            spellings: those to split off; the first is the name of the new category.
+            spellings: the spellings to split off; the first is the name of the new category.
 
         Raises:
-            InvalidRequest: the category is unknown, a spelling is not its own, none would be left to it, or the engine is
+            InvalidRequest: the category is unknown, a spelling is not one of its spellings, none would remain, or the engine is
                 read-only.
         """
         known = _kind(kind)
@@ -229,16 +229,16 @@ def _kind(kind: str) -> RecordKind:
 
 
 def _category(ledger: LedgerReader, bank: str, kind: RecordKind, stated: str) -> str:
-    """Name of the one category a spelling means.
+    """Return the name of the category that a spelling refers to.
 
     Raises:
-        InvalidRequest: there is none, or several are like it.
+        InvalidRequest: no category or several categories match.
     """
     checked_text(stated, "category", MAX_NAME)
     found = KnownCategories(ledger.records.categories(bank, kind)).named(stated, kind)
     if len(found) != 1:
         reason = (
-            f"{shown(stated)} stands for {', '.join(found)}" if found else f"{shown(stated)} is not known"
+            f"{shown(stated)} is ambiguous: {', '.join(found)}" if found else f"{shown(stated)} is not known"
         )
-        raise InvalidRequest("category", reason, f"Name one of records.categories({kind.value!r}).")
+        raise InvalidRequest("category", reason, f"Pass a name from records.categories({kind.value!r}).")
     return found[0]

@@ -52,7 +52,7 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
 
 
 def as_json(value: object) -> Plain:
-    """Convert a frozen value to plain JSON, without fields that have their default."""
+    """Convert a frozen value to plain JSON; omit fields with their default value."""
     plain: Plain = _adapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
     return plain
 
@@ -67,7 +67,7 @@ def from_json(kind: type[T], given: object) -> T:
         value: T = _adapter(kind).validate_python(given)
     except ValidationError as error:
         # Leave out the error's text: it quotes the input, which contains memories.
-        reason = f"this is no {kind.__name__.lower()} of a reflection as this version makes them"
+        reason = f"it is not the {kind.__name__} of a reflection of this version"
         raise InvalidRequest("state", reason, "Ask the question again.") from error.with_traceback(None)
     return value
 
@@ -186,7 +186,7 @@ def _turn(turn: SourceTurn) -> Plain:
 
 
 StageState: TypeAlias = dict[str, Any]
-"""Plain JSON."""
+"""The state after a stage, as plain JSON."""
 
 REFUSED_BY_PERSON = "a person refused it"
 COSTS = ("calls", "tokens_in", "tokens_out")
@@ -198,17 +198,17 @@ class Underway:
 
     Attributes:
         query: the question.
-        asked_at: when (aware UTC).
+        asked_at: time of the question (aware UTC).
         operation: idempotency key that keeps a retry from forming opinions twice; may be empty.
         revision: revision of the bank before the recall.
-        best: the best memories of plain recall, as many as an extractive answer quotes.
-        confidence: confidence of plain recall that the answer was found, in [0, 1].
-        models: mental models shown for an answer in one call; an agentic reflection has them, and the next three, in its
+        best: the best recalled memories, as many as an extractive answer quotes.
+        confidence: confidence of the recall that the answer was found, in [0, 1].
+        models: mental models shown for an answer in one call; an agentic reflection has them, and the next three fields, in its
             conversation.
         observations: observations shown for an answer in one call.
         facts: facts shown for an answer in one call.
         beliefs: beliefs shown for an answer in one call.
-        records: digests of the records that concern the question.
+        records: digests of the records that match the question.
         shown: the memories shown to the model of an agentic reflection so far.
         progress: the progress of an agentic reflection.
     """
@@ -229,7 +229,7 @@ class Underway:
 
     @classmethod
     def of(cls, state: ReflectState, request: ReflectQuery) -> Underway:
-        """Make the storable form of a state."""
+        """Convert a state to its storable form."""
         tiers, recall = state.tiers, request.recall
         underway = cls(
             recall.text,
@@ -252,7 +252,7 @@ class Underway:
 
     @property
     def state(self) -> ReflectState:
-        """The `ReflectState` rebuilt from the stored form."""
+        """The `ReflectState` restored from the stored form."""
         tokens = sum(item.tokens for item in self.best)
         recalled = RecallResult(self.best, tokens, confidence=self.confidence, records=self.records)
         tiers = MemoryTiers(recalled, self.models, self.observations, self.facts, self.beliefs)
@@ -260,7 +260,7 @@ class Underway:
 
 
 def _without_records(items: Iterable[RecalledUnit]) -> tuple[RecalledUnit, ...]:
-    """Return memories without their records: answers do not read them, and tools look them up in the bank."""
+    """Return the memories without their records, which answers do not use and tools look up in the bank."""
     return tuple(replace(item, unit=replace(item.unit, records=())) for item in items)
 
 
@@ -286,7 +286,7 @@ class AnswerState:
 
     Attributes:
         query: the question.
-        asked_at: when (aware UTC).
+        asked_at: time of the question (aware UTC).
         operation: idempotency key that keeps a retry from forming opinions twice; may be empty.
         revision: revision of the bank before the recall.
         reflection: the answer.
@@ -315,7 +315,7 @@ class AsyncReflectStages(BankVerbs):
 
     Args:
         context: the bank.
-        answering_as: profile of the answers; None for the bank's own.
+        answering_as: profile of the agent that answers; None for the bank's own.
     """
 
     namespace = "reflect_stages"
@@ -325,14 +325,14 @@ class AsyncReflectStages(BankVerbs):
         self._reflections = Reflections(context, answering_as)
 
     async def recall(self, query: str, **options: Unpack[ReflectOptions]) -> StageState:
-        """Recall the memories for a question, without answering it yet.
+        """Recall the memories for a question.
 
         Args:
             query: the question, up to 8,000 characters.
             options: options of `bank.reflect`.
 
         Returns:
-            The state for the next stage. "next" names it: `think` with strategy="agentic" and a model, otherwise `answer`.
+            The state for the next stage, which "next" names: `think` with strategy="agentic" and a model, otherwise `answer`.
 
         Raises:
             InvalidRequest: an option is out of range.
@@ -358,7 +358,7 @@ class AsyncReflectStages(BankVerbs):
         return _stored(await (await self._steps(request)).think(state), request)
 
     async def call_tool(self, underway: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
-        """Call the tool the last step asked for.
+        """Call the tool that the model chose in the last `think`.
 
         Args:
             underway: the state returned by `think`.
@@ -374,7 +374,7 @@ class AsyncReflectStages(BankVerbs):
         return _stored(await (await self._steps(request)).call_tool(state), request)
 
     async def answer(self, underway: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
-        """Answer the question, without forming opinions yet.
+        """Answer the question; opinions are only proposed.
 
         Args:
             underway: the state returned by the previous stage.
@@ -400,7 +400,7 @@ class AsyncReflectStages(BankVerbs):
         return {**occasion, "reflection": plain, "candidates": candidates}
 
     async def assess(self, given: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
-        """Compare the opinions of an answer with those held, in one model call, and report what each would change.
+        """Compare the opinions of an answer with those held, in one model call, and report their effects.
 
         Args:
             given: the state returned by `answer`.
@@ -435,7 +435,7 @@ class AsyncReflectStages(BankVerbs):
         approved: Iterable[int] | None = None,
         **options: Unpack[ReflectOptions],
     ) -> StageState:
-        """Store the opinions of an answer: decide again on the current evidence, and write in one commit.
+        """Store the opinions of an answer in one commit, after deciding again on the current evidence.
 
         Args:
             given: the state returned by `assess`.
@@ -451,7 +451,7 @@ class AsyncReflectStages(BankVerbs):
         """
         state, request = self._answer(given, options)
         if state.moves is None:
-            raise InvalidRequest("given", "its opinions were not assessed", "Pass what `assess` gave.")
+            raise InvalidRequest("given", "its opinions were not assessed", "Pass the result of `assess`.")
         steps = await self._steps(request)
         if not steps.keeps_opinions:
             return state.reflection  # without a model no opinions are proposed
@@ -513,14 +513,14 @@ def _approved(
     if any(isinstance(each, bool) or not isinstance(each, int) or each not in by_number for each in numbers):
         raise InvalidRequest(
             "approved",
-            f"{shown(numbers)} has something that is no candidate's number",
+            f"{shown(numbers)} contains a value that is not the number of a candidate",
             f"The numbers are {sorted(by_number)}.",
         )
     return {number: each for number, each in by_number.items() if number in numbers}
 
 
 def _refused(moves: Iterable[Mapping[str, Any]], kept: Mapping[int, ProposedOpinion]) -> list[StageState]:
-    """Return the outcomes of candidates that were not approved: those with an effect are refused."""
+    """Return the outcomes of the candidates that were not approved; those that would have an effect are refused."""
     refused = {
         "outcome": OpinionOutcome.REFUSED.value,
         "opinion_id": None,

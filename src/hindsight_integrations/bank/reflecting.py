@@ -1,4 +1,4 @@
-"""Methods of the bank that answer questions: reflect and reflect_stream; and the reads of an agentic reflection."""
+"""Methods of a bank that answer questions, reflect and reflect_stream, and the read operations of the agentic loop."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ from hindsight_integrations.validation.limits import (
 from hindsight_integrations.validation.options import accept_options
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
-CANDIDATES = 20  # candidates checked for an unknown name
-MOST_NAMED = 5  # similar names listed in the error
-TURNS_A_READ = 100
+CANDIDATES = 20  # maximum number of similar names compared with an unknown name
+MOST_NAMED = 5  # maximum number of similar names listed in the error
+TURNS_A_READ = 100  # turns per read of the ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +102,11 @@ class EntityMentions:
 
 
 def mentioned(view: BankView, name: str, usable: BoolArray) -> EntityMentions:
-    """Find the entity with this id or unique name among those that usable memories mention.
+    """Find the entity with this id or unique name among the entities that usable memories mention.
 
     Args:
         view: the view of the bank.
-        name: the name as the model wrote it.
+        name: the name or id from the model's answer.
         usable: mask over the view's columns of the memories that may be used.
 
     Raises:
@@ -123,7 +123,7 @@ def mentioned(view: BankView, name: str, usable: BoolArray) -> EntityMentions:
         raise InvalidRequest("entity", f"no memory mentions {shown(name)}", remedy)
     if len(found) > 1:
         listed = ", ".join(f"{entity.name} ({entity.type}): {entity.id}" for entity, _ in found[:MOST_NAMED])
-        raise InvalidRequest("entity", f"{shown(name)} stands for several: {listed}", "Pass an id.")
+        raise InvalidRequest("entity", f"{shown(name)} is ambiguous: {listed}", "Pass an id.")
     ((entity, units),) = found
     return EntityMentions(entity.id, units)
 
@@ -154,13 +154,13 @@ class _Limits(TypedDict):
 
 
 class LimitedReads:
-    """Reads of one bank for one reflection; implements `MemoryReads`.
+    """The read operations of one reflection on one bank; implements `MemoryReads`.
 
     Args:
         context: the bank.
         query: query of the reflection; its tags, time and window apply to every read.
-        recall: recalls memories.
-        mental_models: finds stored answers.
+        recall: callback that recalls memories.
+        mental_models: callback that finds mental models near a question.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class LimitedReads:
     async def recall(
         self, text: str, *, types: Sequence[FactType], period: Period, max_tokens: int
     ) -> RecallResult:
-        """Recall the memories nearest to a text, with figures from the matching records."""
+        """Recall the memories nearest to a text, with digests of the records that match it."""
         asked = replace(
             self._query,
             text=text,
@@ -187,7 +187,7 @@ class LimitedReads:
     async def listed(
         self, *, types: Sequence[FactType], entity: str | None, period: Period, limit: int
     ) -> Listed:
-        """List all matching memories, ordered by time."""
+        """List up to `limit` matching memories, ordered by time."""
         known = None if entity is None else (await self._mentioned(entity)).id
         page = await ListingVerbs(self._context).units(
             entity=known, types=types, limit=limit, **self._limits(period)
@@ -196,7 +196,7 @@ class LimitedReads:
         return Listed(units, page.total - (len(page.units) - len(units)))
 
     async def turns_saying(self, words: str, *, period: Period, limit: int) -> tuple[SaidTurn, ...]:
-        """Find turns that contain these words, oldest first."""
+        """Find up to `limit` turns that contain these words, oldest first."""
         window = self._window(period)
         async with self._context.viewing() as view:
             found = await self._context.services.workers.read(self._said, view, words, window, limit)
@@ -213,7 +213,7 @@ class LimitedReads:
             return await self._context.services.workers.read(self._sources, view, item.unit)
 
     async def mental_models(self, text: str) -> Sequence[MentalModel]:
-        """Find stored answers near a text."""
+        """Find the mental models nearest to a text."""
         return await self._mental_models(replace(self._query, text=text))
 
     async def records(
@@ -245,7 +245,7 @@ class LimitedReads:
         return [entry for entry in entries if about is None or entry.memory.id in about]
 
     async def _mentioned(self, name: str) -> EntityMentions:
-        """Find the entity a name refers to, among those visible to the reflection."""
+        """Find the entity with this name among those that memories visible to the reflection mention."""
         asked = replace(self._query, types=tuple(FactType))
         async with self._context.viewing() as view:
             usable = selection(view.columns, asked)
@@ -262,7 +262,7 @@ class LimitedReads:
         }
 
     def _window(self, period: Period) -> Interval | None:
-        """Intersect the requested days with the window of the reflection; return the window if no days are requested.
+        """Intersect a period with the window of the reflection; None means unlimited.
 
         Raises:
             InvalidRequest: the days lie outside the window.
@@ -277,10 +277,10 @@ class LimitedReads:
             start, end = max(start, own.start), min(end, own.end)
         if start < end:
             return Interval(start, end)
-        reason = "they lie outside of the time that may be looked at"
+        reason = "they are outside the time window of the reflection"
         if own is not None:
             reason += f", {own.start:%Y-%m-%d} to {own.end:%Y-%m-%d}"
-        raise InvalidRequest("start and end", reason, "Ask within it, or leave them out.")
+        raise InvalidRequest("start and end", reason, "Pass days within it, or omit them.")
 
     def _midnight(self, day: date | None, otherwise: datetime) -> datetime:
         if day is None:
@@ -296,7 +296,7 @@ class LimitedReads:
     async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
         """Return memories in the form recall returns them: documents with their valid items.
 
-        Invalid observations are left out, and so are opinions, which are not evidence.
+        Invalid observations are omitted, and so are opinions, which are not evidence.
         """
         units = [unit for unit in units if unit.fact_type is not FactType.OPINION]
         if not units:
@@ -391,11 +391,11 @@ def _passage(view: BankView, unit: MemoryUnit) -> str:
 
 
 class Reflections:
-    """Checks the options of reflections on one bank and makes their context.
+    """Validates the options of reflections on one bank and creates their context.
 
     Args:
         context: the bank.
-        answering_as: profile of the answers; None for the bank's own.
+        answering_as: profile of the agent that answers; None for the bank's own.
     """
 
     def __init__(self, context: BankContext, answering_as: BankProfile | None) -> None:
@@ -405,7 +405,7 @@ class Reflections:
     def checked(
         self, query: str, *, asked_at: datetime | None = None, **options: Unpack[ReflectOptions]
     ) -> ReflectQuery:
-        """Check the options of a reflection.
+        """Validate the options of a reflection, and fill in the defaults.
 
         Args:
             query: the question.
@@ -447,10 +447,10 @@ class Reflections:
         )
 
     async def context(self, as_of: datetime | None) -> ReflectContext:
-        """Make the context of a reflection.
+        """Create the context of a reflection.
 
         Args:
-            as_of: time the reflection refers to; None for now.
+            as_of: time whose profile is used; None for now.
         """
         bank = self._context
         return ReflectContext(
@@ -464,14 +464,14 @@ class Reflections:
         )
 
     def _no_opinions(self, as_of: datetime | None) -> str:
-        """Return the reason the answer may not form opinions; empty if it may."""
+        """Return the reason why the answer cannot form opinions; empty if it can."""
         services = self._context.services
         if services.model is None:
             return "no opinions are formed without a language model"
         if as_of is not None:
-            return "no opinions are formed with `as_of`: the answer is of an earlier time"
+            return "no opinions are formed with `as_of`: the answer refers to an earlier time"
         if self._answering_as is not None:
-            return "no opinions are formed on a bank `with_profile`: they would be another character's"
+            return "no opinions are formed on a bank `with_profile`: they would be those of another agent"
         return "no opinions are formed on a read-only engine" if services.read_only else ""
 
     def _reads(self, query: RecallQuery) -> LimitedReads:
@@ -484,7 +484,7 @@ class ReflectingVerbs(ReadingVerbs):
 
     Args:
         context: the bank.
-        answering_as: profile of the answers; None for the bank's own.
+        answering_as: profile of the agent that answers; None for the bank's own.
     """
 
     def __init__(self, context: BankContext, *, answering_as: BankProfile | None = None) -> None:
@@ -497,7 +497,7 @@ class ReflectingVerbs(ReadingVerbs):
     async def reflect(self, query: str, **options: Unpack[ReflectOptions]) -> Reflection:
         """Answer a question from memory, in the agent's character, and cite the memories used.
 
-        Stored answers near the question (`mental_models`) are shown to the model first, and it follows the rules in `directives`.
+        The model sees the `mental_models` near the question first, and follows the rules in `directives`.
 
         The answer may form opinions of the agent, which are stored; `Reflection.opinions` lists the outcome of each. Without a
         model the answer consists of exact figures from records and the best memories: `extractive` is True, and `sufficient`
@@ -505,7 +505,7 @@ class ReflectingVerbs(ReadingVerbs):
 
         Args:
             query: the question, up to 8,000 characters.
-            options: described in `ReflectOptions`.
+            options: the options described in `ReflectOptions`.
 
         Raises:
             InvalidRequest: an option is unknown or out of range.
@@ -532,7 +532,7 @@ class ReflectingVerbs(ReadingVerbs):
 
         Raises:
             InvalidRequest: an option is unknown or out of range; raised when the first event is requested.
-            ModelError: the model failed, perhaps after some events; memory is unchanged.
+            ModelError: the model failed, possibly after some events; memory is unchanged.
         """
         request = self._reflections.checked(query, **options)
         needed = await self._reflections.context(request.recall.as_of)

@@ -41,22 +41,24 @@ from hindsight_integrations.services import Services
 
 logger = logging.getLogger("hindsight_integrations")
 
-LEASE = timedelta(seconds=60)  # after this, a killed process's task is free; slow handlers renew it
+LEASE = timedelta(
+    seconds=60
+)  # renewed while a handler runs; a killed process's task is available again after it
 RENEWALS = 3  # renewals per lease duration, so that two may fail
-MAX_ATTEMPTS = 12  # with delays doubling up to an hour: most of a working day before a task is DEAD
+MAX_ATTEMPTS = 12  # then the task is DEAD; with delays doubling up to an hour, after about six hours
 REASON_CHARACTERS = 500
 
 FIRST_DELAY, LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=1)
-LONGEST_OUTAGE_DELAY = timedelta(minutes=5)  # outages usually end sooner than bugs are fixed
+LONGEST_OUTAGE_DELAY = timedelta(minutes=5)  # shorter, since outages usually end by themselves
 
 NOT_THE_TASKS_FAULT = (ModelUnavailable, ModelRefused, EmbedderMismatch)
-"""Errors that do not count as an attempt: any other task would have failed too."""
+"""Errors that do not count as an attempt, since they are not caused by the task."""
 
 HOPELESS = BackgroundRefused
-"""Errors that would recur at every attempt: the task is DEAD immediately, and its reason says what to do."""
+"""The error that would recur at every attempt: the task is DEAD immediately, and its reason includes the remedy."""
 
 Handler: TypeAlias = Callable[[Task], Awaitable[Settled]]
-"""Runs one task and returns its outcome. The last thing it awaits is one commit of the effect and the task's completion."""
+"""Runs one task and returns its outcome. Its last await commits the effect and completes the task in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +75,12 @@ class TaskRun:
 
 
 def retry_delay(attempts: int) -> timedelta:
-    """Delay after this many failed attempts: 1, 2, 4 ... minutes, at most an hour."""
+    """Return the delay after this many failed attempts: 1, 2, 4, ... minutes, at most an hour."""
     return _doubled(attempts - 1, LONGEST_DELAY)
 
 
 def outage_delay(uncounted: int) -> timedelta:
-    """Delay after this many attempts without a model: 1, 2, 4, then 5 minutes."""
+    """Return the delay after this many uncounted attempts: 1, 2, 4, then 5 minutes."""
     return _doubled(uncounted, LONGEST_OUTAGE_DELAY)
 
 
@@ -109,7 +111,7 @@ async def lease_task(
     try:
         return await asyncio.shield(leasing)
     except asyncio.CancelledError:
-        if task := await leasing:  # the caller of this lease is gone
+        if task := await leasing:  # the caller was cancelled and cannot run the task
             await services.workers.write(give_back, task, services.ledger.tasks)
         raise
 
@@ -138,7 +140,7 @@ async def run_task(
         BankForgotten: the bank was forgotten before the failure could be recorded.
     """
     if task.attempts > MAX_ATTEMPTS:  # the process was killed each time, so no failure was recorded
-        reason = "it was begun too often without an end"
+        reason = f"it was started {MAX_ATTEMPTS} times and never finished"
         await services.workers.write(services.ledger.tasks.fail, task.claim, reason=reason, retry_in=None)
         return TaskRun(Settled(failed={task.id: reason}), TaskClosed(task.id))
     work = asyncio.ensure_future(handler(task))
@@ -186,7 +188,7 @@ async def _keep(
         except StorageError as error:
             logger.warning("the lease of task %d could not be renewed: %s", task.id, type(error).__name__)
     logger.warning(
-        "task %d was taken over by somebody else, or taken back: its work is dropped here", task.id
+        "task %d lost its lease, so its work is discarded: another worker leased or finished it", task.id
     )
     work.cancel()
 
@@ -250,7 +252,7 @@ def model_kinds(services: Services) -> frozenset[TaskKind]:
 async def _extract(context: BankContext, task: Task) -> Settled:
     llm = extractor_of(context.services)
     if llm is None:
-        raise InvalidRequest("task", f"{task.kind} needs a model", "Pass model= to open().")
+        raise InvalidRequest("task", f"{task.kind} needs a model", "Pass `model=` when you open the engine.")
     await context.services.workers.write(context.claim_embedder)
     return await extract_waiting(task, llm, context, context.services)
 
@@ -271,7 +273,7 @@ async def _refresh(context: BankContext, task: Task) -> Settled:
 async def _reinforce(context: BankContext, task: Task) -> Settled:
     model = context.services.model
     if model is None:
-        raise InvalidRequest("task", f"{task.kind} needs a model", "Pass model= to open().")
+        raise InvalidRequest("task", f"{task.kind} needs a model", "Pass `model=` when you open the engine.")
     await context.services.workers.write(context.claim_embedder)
     return await reinforce(task, model, context, context.services)
 
@@ -290,7 +292,7 @@ async def _expire(context: BankContext, task: Task) -> Settled:
 
 
 AT_THEIR_TIME = frozenset({TaskKind.EXPIRE_ITEMS})
-"""Kinds that never run early: `settle` erases only what has expired."""
+"""Kinds that must not run before they are due."""
 
 EXTRACTION = frozenset({TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED})
 
@@ -326,7 +328,7 @@ class AsyncTasks(BankVerbs):
         observations, run immediately. Expired items and memories older than `RetentionConfig` allows are erased, and the files
         are scrubbed.
 
-        A task that fails is retried after 1, 2, 4 ... minutes, at most an hour, and is DEAD after 12 attempts; it never stops
+        A task that fails is retried after 1, 2, 4, ... minutes, at most an hour, and is DEAD after 12 attempts; it does not stop
         the others. An unavailable model does not count as an attempt: the task is retried after 1, 2, 4, then every 5 minutes.
         Without a model, passages keep waiting for extraction.
 

@@ -21,7 +21,7 @@ from hindsight_integrations.validation.retain_request import RetainRequest, chec
 
 
 class AsyncThreads(BankVerbs):
-    """Conversations given as their whole list of messages; changes are detected and retained."""
+    """Conversations given as complete lists of messages, whose changes are detected and retained."""
 
     namespace = "threads"
 
@@ -43,7 +43,7 @@ class AsyncThreads(BankVerbs):
         extraction_timeout_s: float | None = None,
         remember: bool = True,
     ) -> RetainResult:
-        """Retain the new messages of a conversation, and keep its memories in step with its current branch.
+        """Retain the new messages of a conversation, and invalidate memories made from discarded messages.
 
         The messages are compared with those of the previous call. New messages are retained; a message with different text
         replaces its earlier version. A missing message counts as trimmed if the conversation continues from it, and its
@@ -51,23 +51,23 @@ class AsyncThreads(BankVerbs):
         invalid until the thread returns to it.
 
         Args:
-            messages: the whole conversation as it is now: Message, dicts with role and content, or messages of LangChain or LlamaIndex.
-            thread: its id; message ids are unique within it.
+            messages: the complete current conversation: Message, dicts with role and content, or messages of LangChain or LlamaIndex.
+            thread: id of the conversation; message ids are unique within it.
             namespace: distinguishes several lists of messages within one thread, such as those of an agent's subgraphs.
             on_fork: "supersede", or "keep" to keep memories of discarded messages valid.
-            roles: whose messages are retained: user, assistant, tool. A tool's result is retained with its call, cut at
-                4,000 characters; an assistant's message that only calls tools never is. Any text over the limit of a
-                message is cut.
-            context: describes the conversation for extraction ("support chat").
+            roles: roles whose messages are retained: user, assistant, tool. A tool's result is retained with its call, truncated at
+                4,000 characters; an assistant's message that only calls tools is not retained. Any text over the limit of a
+                message is truncated.
+            context: description of the conversation for extraction ("support chat").
             tags: visibility tags.
             metadata: values stored with every memory.
             on_model_failure: as in `retain`.
             background: as in `retain`.
             extraction_timeout_s: as in `retain`.
-            remember: False marks the new messages as known without storing anything, so that no later call retains them.
+            remember: False records the new messages as seen without making memories, so that no later call retains them.
 
         Raises:
-            InvalidRequest: a message is unreadable, or two of one id differ, or the engine was opened read-only.
+            InvalidRequest: a message is invalid, two messages with one id differ, or the engine was opened read-only.
             ModelError: extraction or embedding failed; memory is unchanged.
         """
         services = self._context.services

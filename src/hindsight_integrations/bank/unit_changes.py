@@ -1,4 +1,4 @@
-"""Look up one memory, correct it in place, invalidate and restore it. Blocking; the bank's methods run these on a worker."""
+"""Look up, edit, invalidate and restore one memory. The functions block; the bank's methods run them on a worker."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
 
 
 def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> MemoryUnit:
-    """Correct a memory, commit and index it, and return it.
+    """Edit a memory, commit and index the change, and return the memory.
 
     Args:
-        bank: of the memory.
+        bank: bank of the memory.
         unit_id: id of the memory.
         changes: new values of some of `text`, `occurred`, `tags` and `metadata`.
 
     Raises:
         InvalidRequest: the bank has no memory with that id, it is a turn that waits for extraction, or it was derived from facts.
         EmbedderMismatch: another embedder made the bank's vectors.
-        ModelError: the text could not be embedded, or not usably; the memory is unchanged.
+        ModelError: the text could not be embedded, or its vector is invalid; the memory is unchanged.
     """
     bank.check_embedder()
     unit = replace(stored_unit(bank, unit_id), **changes)
@@ -70,12 +70,12 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
     if grounds := _grounds(bank, unit_id):
         raise InvalidRequest(
             "unit_id",
-            f"{unit_id!r} was made from facts, and would be made from them again",
-            f"Edit or forget the facts it stands on: {', '.join(grounds)}.",
+            f"{unit_id!r} is derived from facts and would be derived from them again",
+            f"Edit or forget its source facts: {', '.join(grounds)}.",
         )
     if "text" in changes:
         unit = replace(unit, tokens=bank.services.tokens.count([unit.text])[0])
-    if changes.keys() & {"text", "occurred"}:  # a caller's own words are served as they are
+    if changes.keys() & {"text", "occurred"}:  # the compact form was derived from the old values
         unit = replace(unit, compact=None)
     if unit.kind is UnitKind.DOCUMENT_ITEM:
         unit = _as_an_item(unit, changes)
@@ -88,14 +88,14 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
 
 
 def _as_an_item(unit: MemoryUnit, changes: Mapping[str, Any]) -> MemoryUnit:
-    """Return the item with its record updated to match an edited text; without a new text, the item as it is.
+    """Return the item with its record updated to match the edited text, if the text changed.
 
     Raises:
         InvalidRequest: tags were given for an item of a document, whose tags come from the document.
     """
     if "tags" in changes and unit.part_of:
         raise InvalidRequest(
-            "tags", f"{unit.id!r} is an item, and has the tags of its document", f"Edit {unit.part_of!r}."
+            "tags", f"{unit.id!r} is an item and has the tags of its document", f"Edit {unit.part_of!r}."
         )
     if "text" not in changes:
         return unit
@@ -105,14 +105,14 @@ def _as_an_item(unit: MemoryUnit, changes: Mapping[str, Any]) -> MemoryUnit:
 
 
 def _grounds(bank: BankContext, unit_id: str) -> tuple[str, ...]:
-    """Ids of the source facts of an observation; empty for other memories."""
+    """Return ids of the source facts of an observation; empty for other memories."""
     ledger = bank.services.ledger
     rows = np.array(list(ledger.units.row_ids(bank.name, [unit_id]).values()), np.int64)
     return next(iter(ledger.observations.grounds_of(bank.name, rows).values()), ())
 
 
 def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
-    """The edit with a new vector and new temporal and semantic links."""
+    """Return the edit with a new vector and new temporal and semantic links."""
     unit, embedder = edit.unit, bank.services.embedder
     vectors = embed_units([unit], embedder)
     threshold = embedder.identity.thresholds.semantic_link
@@ -127,16 +127,16 @@ def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
 
 
 def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
-    """Invalidate a memory or item, a document with all its items; return False, and write nothing, if it is invalid.
+    """Invalidate a memory or item, and the items of a document; return False, and write nothing, if it is invalid already.
 
     Args:
-        bank: of the memory.
+        bank: bank of the memory.
         unit_id: id of the memory.
-        reason: for the log; by default, that it was done by hand.
+        reason: reason for the log; if empty, `WITHDRAWN_BY_HAND`.
 
     Raises:
         InvalidRequest: the bank has no such memory, or it is a turn that waits for extraction, the text of a stored item, an
-            opinion, or derived from facts, from which it would be made again.
+            opinion, or derived from facts, from which it would be derived again.
     """
     with bank.services.ledger.transaction(bank.name) as transaction:
         unit = stored_unit(bank, unit_id)
@@ -144,11 +144,11 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
         if unit.closed_at is not None:
             return False
         log = transaction.units.validity(bank.name, unit_id)
-        # A clock behind the conversation must not put the closing before what was said, or restored.
+        # The clock may be behind the conversation, but the memory must not end before it was mentioned or restored.
         moments = [unit.mentioned_at, *(next_instant(event.effective_at) for event in log)]
         (row,) = transaction.units.row_ids(bank.name, [unit_id]).values()
         items = _items_of(transaction, bank.name, row)
-        # Nor before what ended in the same instant: a document comes back with what ended with it alone.
+        # End the document after items removed earlier: `restored` recognises the items that ended with it by their time.
         moments += [next_instant(item.closed_at) for item in items if item.closed_at is not None]
         at, why = max(bank.services.clock.now(), *moments), reason or WITHDRAWN_BY_HAND
         ending = [unit_id, *(item.id for item in items if item.closed_at is None)]
@@ -159,7 +159,7 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
 
 
 def _check_stands_alone(bank: BankContext, unit: MemoryUnit) -> None:
-    """Refuse to invalidate a memory that depends on others and would be restored with them."""
+    """Refuse to invalidate a turn, a store item, or a memory derived from others, whose validity follows from theirs."""
     if unit.kind is UnitKind.TURN:
         raise InvalidRequest(
             "unit_id",
@@ -170,25 +170,25 @@ def _check_stands_alone(bank: BankContext, unit: MemoryUnit) -> None:
         raise InvalidRequest("unit_id", f"{unit.id!r} is a text of an item", "Delete the item in its store.")
     grounds = _grounds(bank, unit.id)
     if unit.fact_type is FactType.OPINION:
-        stands = f"those it stands on ({', '.join(grounds)})" if grounds else "those it stands on"
+        source_facts = f"its source facts ({', '.join(grounds)})" if grounds else "its source facts"
         raise InvalidRequest(
             "unit_id",
-            f"{unit.id!r} is an opinion, which holds as long as what it stands on",
-            f"Withdraw {stands}, or erase it with opinions.forget.",
+            f"{unit.id!r} is an opinion, which is valid as long as its source facts are",
+            f"Withdraw {source_facts}, or erase it with opinions.forget.",
         )
     if grounds:
         raise InvalidRequest(
             "unit_id",
-            f"{unit.id!r} was made from facts, and would be made from them again",
-            f"Withdraw the facts it stands on: {', '.join(grounds)}.",
+            f"{unit.id!r} is derived from facts and would be derived from them again",
+            f"Withdraw its source facts: {', '.join(grounds)}.",
         )
 
 
 def restored(bank: BankContext, unit_id: str) -> bool:
-    """Restore an invalid memory or item, a document with the items that ended with it; return False, and write nothing, if it is valid.
+    """Restore an invalid memory or item, and the items that ended with a document; return False, and write nothing, if it is valid.
 
     Args:
-        bank: of the memory.
+        bank: bank of the memory.
         unit_id: id of the memory or item.
 
     Raises:
@@ -204,7 +204,7 @@ def restored(bank: BankContext, unit_id: str) -> bool:
         if not log or log[-1].kind is not ValidityKind.CLOSED:
             return False
         _check_newest(transaction, bank.name, rows[unit_id], unit_id)
-        # A clock behind the conversation must not put the restoring before the closing.
+        # The clock may be behind the conversation, but the restoration must follow the invalidation.
         effective_at = max(bank.services.clock.now(), next_instant(log[-1].effective_at))
         back = [unit_id, *_ended_with(transaction, bank.name, rows[unit_id], log[-1])]
         events = (
@@ -216,13 +216,13 @@ def restored(bank: BankContext, unit_id: str) -> bool:
 
 
 def _items_of(ledger: LedgerReader, bank: str, document: int) -> list[MemoryUnit]:
-    """All items of a document by row id; empty for other memories."""
+    """Return all items of the document with this row id; empty for other memories."""
     rows = [row for some in ledger.units.items_of(bank, np.array([document])).values() for row in some]
     return list(ledger.units.get(bank, np.array(rows, np.int64)).values()) if rows else []
 
 
 def _ended_with(ledger: LedgerReader, bank: str, document: int, closing: ValidityEvent) -> list[str]:
-    """Ids of the items that ended with their document, not of those removed before."""
+    """Return ids of the items that ended with their document, without those removed earlier."""
     items = _items_of(ledger, bank, document)
     last = {item.id: ledger.units.validity(bank, item.id)[-1] for item in items if item.closed_at is not None}
     return [

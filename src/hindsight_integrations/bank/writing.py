@@ -1,4 +1,4 @@
-"""The bank's verbs that change it: retain, retain_many, edit, withdraw, restore, forget."""
+"""Methods of a bank that write: retain, retain_many, edit, withdraw, restore, forget."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from hindsight_integrations.validation.limits import (
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.retain_request import checked_options, retain_request
 
-BATCH_SIZE = 64  # items; about what one commit of a few hundred facts holds
+BATCH_SIZE = 64  # items per commit, about a few hundred facts
 
 
 class WritingVerbs(BankVerbs):
-    """Verbs that change the bank."""
+    """Methods that change the bank."""
 
     @writes
     @observed
@@ -64,28 +64,28 @@ class WritingVerbs(BankVerbs):
     ) -> RetainResult:
         """Remember a text, a document or the messages of a conversation.
 
-        Returns when the ledger has everything on disk and every channel finds it. Indexes are written to disk in batches and
+        Returns when the ledger is written to disk and every channel finds the new memories. Indexes are written to disk in batches and
         catch up with the ledger after a crash. Retaining the same input twice stores it once. If a document is retained again
-        with different text, only changed passages are read, and memories that only removed passages stated become invalid. A
+        with different text, only changed passages are extracted, and memories found only in removed passages become invalid. A
         message retained again with different text replaces its earlier version.
 
-        A passage that the model could not answer usably becomes a task, which the result names; `tasks.settle` tries it again.
+        A passage for which the model gave no valid answer becomes a task, listed in the result; `tasks.settle` retries it.
 
         Args:
             content: text, a Document, or messages: Message, dicts with role and content, or messages of LangChain or
                 LlamaIndex. Also documents of LangChain and documents and nodes of LlamaIndex, one or a list: the nodes of a source are
                 that document, whole again, and must all be there; several documents are retained in one commit.
-            context: what this is, for extraction ("support chat").
-            timestamp: when it was said or written, for what carries no time of its own; now if None.
-            thread: the conversation; message ids are unique within it.
-            document_id: the caller's id of a plain text.
+            context: description of the content for extraction ("support chat").
+            timestamp: time of messages and texts that have no time of their own; None means now.
+            thread: id of the conversation; message ids are unique within it.
+            document_id: document id of a plain text, chosen by the caller.
             entities: names of entities that every memory of this call mentions.
             tags: visibility tags.
             metadata: values stored with every memory, at most 16 kB. Strings, numbers, booleans and lists of these keep their
-                type, None is left out, anything else is stored as its text.
-            facts: facts that were extracted elsewhere; None extracts them here. Under `changes` a fact names the
-                memories it ends or changes, by `unit_id` or by `sources`, the ids of the messages they were made from. Records of
-                kind `document_item` make the fact a document, or are added to the one that `adds_to` names. Unknown keys are errors.
+                type, None is omitted, and other values are converted to strings.
+            facts: facts extracted by the caller; None extracts them here. Under `changes` a fact names the
+                memories that it invalidates or changes, by `unit_id` or by `sources`, the ids of the messages they were made from. Records of
+                kind `document_item` make the fact a document, or are added to the document named in `adds_to`. Unknown keys are errors.
             append: append the text to the document with that id instead of replacing it. The same text with the same timestamp
                 is appended once.
             about_agent: the text or document (of a conversation, its system messages) describes the agent and is merged into the
@@ -93,7 +93,7 @@ class WritingVerbs(BankVerbs):
             on_model_failure: "raise" or "queue" passages when the model cannot be reached; None uses the engine's setting.
             background: do not call the model now. Messages are stored and found verbatim until the worker or `tasks.settle`
                 extracts their facts. Has no effect without a model.
-            extraction_timeout_s: seconds the model may take; passages without an answer by then are queued. None uses the
+            extraction_timeout_s: timeout of extraction in seconds; passages without an answer by then are queued. None uses the
                 setting.
 
         Raises:
@@ -104,7 +104,7 @@ class WritingVerbs(BankVerbs):
         options = checked_options(on_model_failure, background, extraction_timeout_s)
         if facts is not None and options != AS_SET:
             raise InvalidRequest(
-                "facts", "no model is asked for facts that are given", "Leave the options of extraction out."
+                "facts", "facts are not extracted when they are given", "Omit the options of extraction."
             )
         item = RetainItem(
             content, thread, timestamp, context, tags, metadata, facts, entities, document_id, about_agent
@@ -141,12 +141,12 @@ class WritingVerbs(BankVerbs):
     ) -> BulkResult:
         """Remember many texts, documents and conversations: embedded and committed in batches.
 
-        A bad item does not stop the others: its error is in the result and nothing of it is stored. What is already stored is
-        skipped, so repeating the call after a crash does the rest.
+        An invalid item does not stop the others: its error is in the result and none of it is stored. Items stored already are
+        skipped, so after a crash the call can be repeated.
 
         Args:
             items: `RetainItem`s, texts, documents (ours, LangChain's or LlamaIndex's) or conversations (lists of messages); messages
-                alone are one conversation. Of two versions of one document or message the later one wins.
+                alone are one conversation. Of two versions of a document or message, the later one is stored.
             progress: called after each batch with the number of finished items and the number of all items; an exception stops
                 the work.
             batch_size: maximum number of items per commit, 1 to 10,000.
@@ -159,7 +159,7 @@ class WritingVerbs(BankVerbs):
         requests = [self._request(item) for item in items_of(checked_list(items, "items"))]
         if progress is not None and not callable(progress):
             raise InvalidRequest(
-                "progress", f"{shown(progress)} cannot be called", "Pass a function, or None."
+                "progress", f"{shown(progress)} is not callable", "Pass a function, or None."
             )
         services = self._context.services
         await services.workers.write(self._context.claim_embedder)
@@ -191,7 +191,7 @@ class WritingVerbs(BankVerbs):
         Args:
             unit_id: id of the memory.
             text: new text.
-            occurred: when it happened: an Interval or (start, end).
+            occurred: new time at which it happened: an Interval or (start, end).
             tags: new visibility tags.
             metadata: new metadata, which replaces the old.
 
@@ -212,7 +212,7 @@ class WritingVerbs(BankVerbs):
         changes = {name: value for name, value in values.items() if value is not None}
         if not changes:
             raise InvalidRequest(
-                "edit", "nothing is to be changed", "Pass text=, occurred=, tags= or metadata=."
+                "edit", "no changes were given", "Pass text=, occurred=, tags= or metadata=."
             )
         return await services.workers.write(corrected, self._context, checked_unit_id(unit_id), changes)
 
@@ -226,7 +226,7 @@ class WritingVerbs(BankVerbs):
 
         Args:
             unit_id: id of the memory or item.
-            reason: shown in `history`; by default, that it was withdrawn.
+            reason: reason shown in `history`; "withdrawn" by default.
 
         Returns:
             False if it was already invalid; nothing is written then.
@@ -242,7 +242,7 @@ class WritingVerbs(BankVerbs):
 
     @writes
     async def restore(self, unit_id: str) -> bool:
-        """Make an invalid memory or item valid again from now on, which the log records.
+        """Make an invalid memory or item valid again from now on, and record it in the log.
 
         A document is restored with the items that became invalid with it, not with items removed before.
 
@@ -275,15 +275,15 @@ class WritingVerbs(BankVerbs):
         tags: Sequence[str] | None = None,
         dry_run: bool = False,
     ) -> ForgetReceipt:
-        """Erase memories for good: from the ledger, from every index and from the files underneath.
+        """Erase memories permanently from the ledger, from every index and from their files.
 
         Erases a memory with its vector, links and items, the passage or turns it came from, everything derived from it
         (observations, opinions worded from it, texts of mental models), tasks that contain its text, and entities and names
         that only it used. Hashes of its messages are kept, so that replaying the conversation does not bring it back;
-        `everything` erases these too. Memories that it had invalidated become valid again, and the receipt lists them. If
-        something is merely no longer true, retain that statement instead, which keeps the history.
+        `everything` erases these too. Memories that an erased one had invalidated become valid again and are listed in the receipt. If
+        something is no longer true but need not be erased, retain that statement instead, which keeps the history.
 
-        An entity is erased under the names that are certainly its own. If memories mention it under a similar name that may
+        An entity is erased under the names that are certainly its own. If memories mention it by a similar name that may
         belong to somebody else, the call is refused and lists these names; choose among them with `names`.
 
         The ledger's files and the bank's vector collection are rewritten.
@@ -296,20 +296,20 @@ class WritingVerbs(BankVerbs):
                 names as a whole ("Apollo 2" is not erased with "Apollo"). A name that is not an entity ("LH100") is searched for
                 in the texts.
             names: erase only these names of the entity, and the memories that mention it by one of them.
-            window: (start, end): what happened or was said in it.
+            window: (start, end) of the time in which the memories happened or were mentioned.
             everything: all memories of the bank. The bank's name, profile and its history (see `profile.forget_history`),
                 directives and the questions of mental models are kept.
             thread: a conversation: its turns, and every memory made from them ("" for messages retained without a thread).
             message: id of one message of `thread`: its turn, and every memory made from it.
             text: a description ("Frank's phone number", "+49 170 1234567"). An identifier is erased with every memory and turn
-                that contains it, in whatever notation; a name is treated as `entity`; otherwise every memory, invalid ones
-                included, with the same names and most of the words. Look at a dry run first.
-            before: memories mentioned before this moment, whenever they happened, and every turn before it.
+                that contains it, in any notation; a name is treated as `entity`; otherwise every memory, invalid ones
+                included, with the same names and most of the words. Check the result of a dry run first.
+            before: memories mentioned before this time, regardless of when they happened, and every turn before it.
             tags: with `before`: only memories with one of these tags.
             dry_run: erase nothing; the receipt lists the memories, names of entities and identifiers that would be erased.
 
         Raises:
-            InvalidRequest: none or several of these are given, nothing in the bank matches, the text matches half of the bank,
+            InvalidRequest: none or several of these are given, no memory matches, the text matches too many memories,
                 the entity has names that may belong to others, or the engine was opened read-only.
         """
         if thread is None and message is not None:
@@ -322,13 +322,13 @@ class WritingVerbs(BankVerbs):
         if len(given) != 1:
             raise InvalidRequest(
                 "forget",
-                f"it was given {len(given)} things to forget",
-                "Pass exactly one of unit=, units=, document=, entity=, window=, thread= (with message= or not), text=, before= and everything=True.",
+                f"{len(given)} selections were given",
+                "Pass exactly one of unit=, units=, document=, entity=, window=, thread= (optionally with message=), text=, before= and everything=True.",
             )
         if tags is not None and before is None:
-            raise InvalidRequest("tags", "they choose among what is older", "Pass before= with them.")
+            raise InvalidRequest("tags", "they only restrict before=", "Pass before= with them.")
         if names is not None and entity is None:
-            raise InvalidRequest("names", "they are names of no entity", "Pass entity= with them.")
+            raise InvalidRequest("names", "they only restrict entity=", "Pass entity= with them.")
         services = self._context.services
         erasure = Erasure(
             unit=checked_id(unit, "unit"),
@@ -349,7 +349,7 @@ class WritingVerbs(BankVerbs):
         return await services.workers.write(erase, self._context, erasure)
 
     def _request(self, item: RetainItem) -> Given:
-        """Check an item; return the request, or the error."""
+        """Validate an item; return the request, or the error."""
         bank, services = self._context.name, self._context.services
         try:
             return retain_request(

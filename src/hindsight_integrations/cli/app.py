@@ -67,8 +67,10 @@ if TYPE_CHECKING:
 
 PROGRAM = "hindsight-memory"
 LEDGER = "ledger.sqlite"
-INTERRUPTED = 130  # shell convention: 128 plus the number of SIGINT
-MESSAGES_AN_ITEM = 32  # messages retained together; small enough to show progress within a long conversation
+INTERRUPTED = 130  # 128 plus the number of SIGINT, as is usual in shells
+MESSAGES_AN_ITEM = (
+    32  # maximum number retained together; small enough to show progress in a long conversation
+)
 ITEMS_A_COMMIT = 4
 SHOWN_ERASURES = 20  # memories listed by a dry run
 ALL = 10_000_000  # entity limit above any bank's size
@@ -522,9 +524,9 @@ def forget(
     bank: BankOption = "default",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Erase without asking.")] = False,
 ) -> None:
-    """Erase memories, after showing which.
+    """Erase memories.
 
-    Shows what would be erased. Erases with --yes, or after confirmation on a terminal.
+    Shows the memories first. Erases with --yes, or after confirmation on a terminal.
     """
     target = {
         "text": text,
@@ -624,7 +626,7 @@ def import_bank(
 def tasks(
     path: PathArgument,
     retry: Annotated[
-        bool, typer.Option("--retry", help="Make all of them due now, including abandoned ones.")
+        bool, typer.Option("--retry", help="Make all tasks due now, including abandoned ones.")
     ] = False,
 ) -> None:
     """List waiting and abandoned tasks."""
@@ -825,7 +827,9 @@ def check_memory(path: Path) -> Path:
 @contextmanager
 def _open(path: Path, *, model: str | None = None, read_only: bool = False) -> Iterator[Hindsight]:
     """Open a memory; with `read_only` it must exist."""
-    from hindsight_integrations.sync import Hindsight  # takes seconds, which help and usage errors should not
+    from hindsight_integrations.sync import (
+        Hindsight,  # imported here, since this takes seconds, and help and usage errors should be fast
+    )
 
     if read_only:
         check_memory(path)
@@ -847,7 +851,7 @@ _ADVICE: Mapping[type[HindsightError], str] = {
     MemoryDamaged: "memories of bank {bank!r} are damaged: {units}. Restore the directory from a backup, or erase them "
     f"with: {PROGRAM} forget PATH --unit ID",
     LedgerLost: "{path} has lost memory: {reason}. Nothing was changed. Restore the whole directory from a backup.",
-    EmbedderMismatch: "bank {bank!r} was embedded with {stored}, not {given}. Set HINDSIGHT_EMBEDDER to the former.",
+    EmbedderMismatch: "bank {bank!r} was embedded with {stored}, not {given}. Set HINDSIGHT_EMBEDDER to {stored}.",
     IndexBehind: "the {index} index of bank {bank!r} is behind: {reason}. Nothing is lost; free disk space.",
     IndexOutOfStep: "the {index} index of bank {bank!r} is broken: {reason}. Nothing is lost; run the command again, or "
     "delete the index's directory.",
@@ -867,11 +871,11 @@ _REMEDIES = {
     "text": "Use the memories' own words, or pass --unit or --entity.",
     "model": "Pass for example openai:gpt-5-mini.",
 }
-"""Shell remedies by field of an InvalidRequest; other remedies that mention Python are dropped."""
+"""Shell remedies for an InvalidRequest, by field; other remedies that mention Python are omitted."""
 
 _PYTHON = re.compile(r"\w\(|\w=|`|\b(?:True|None|str|object)\b")
 _SENTENCES = frozenset({"path", "unit_id", "units", "opinion_id", "entity", "message"})
-"""Fields whose reasons make sense without the field's name."""
+"""Fields whose name is omitted, since the reason names the problem completely."""
 
 
 def advice(error: HindsightError) -> str:
@@ -887,7 +891,7 @@ def advice(error: HindsightError) -> str:
 
 
 def _listed(value: object) -> object:
-    """Format an error's field; of several values the first five."""
+    """Format an error's attribute; of a list, show the first five values."""
     if isinstance(value, tuple):
         return ", ".join(map(str, value[:5])) + (", ..." if len(value) > 5 else "") or "none"
     return "unknown" if value is None else value
@@ -910,7 +914,7 @@ def run() -> None:
     except BrokenPipeError:
         os.dup2(
             os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # the reader is gone; Python flushes at exit
+        )  # the reader has closed the pipe, and Python flushes at exit
         code = 1
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
@@ -921,7 +925,7 @@ def run() -> None:
 
 
 def _fail(problem: str, code: int) -> NoReturn:
-    """Print an error on one line, for wrong usage also a pointer to --help, and exit."""
+    """Print an error on one line, with a hint about --help for wrong usage, and exit."""
     console = messages()
     line = plain("Error: ", "bold red").append(clean(" ".join(problem.split())), style="not bold default")
     console.print(line, soft_wrap=True)
@@ -937,7 +941,7 @@ def _fail(problem: str, code: int) -> NoReturn:
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process immediately; everything is closed, but a pending model call would keep it alive."""
+    """End the process immediately, since a pending model call would keep it alive; everything is already closed."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

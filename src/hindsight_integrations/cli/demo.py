@@ -48,7 +48,7 @@ def run_conversation(path: Path, console: Console) -> None:
     """Retain every session of a LoCoMo file, recall for some questions, and show which channels contributed.
 
     Raises:
-        InvalidRequest: it is not a LoCoMo file.
+        InvalidRequest: the file is not a LoCoMo conversation.
     """
     sessions, questions = _read(path)
     asked_at = max(message.timestamp for session in sessions for message in session)  # type: ignore[type-var] # datetimes
@@ -165,7 +165,7 @@ def run_demo(console: Console) -> None:
         DemoOutOfDate: a request has no recorded answer.
     """
     with tempfile.TemporaryDirectory(prefix="hindsight-demo-") as folder:
-        # A copy, because a request without an answer is written to the directory.
+        # A copy, because the model writes requests without an answer to the directory.
         recordings = shutil.copytree(_recordings(), Path(folder) / "recordings")
         play(console, MeteredModel(RecordedModel(recordings)), Path(folder) / "memory")
 
@@ -314,7 +314,7 @@ class _Demo:
             known = len(entries)
 
     def look_back(self) -> None:
-        """Show what was valid before the correction."""
+        """Show a fact that was valid before the correction."""
         self.title(6, "What was believed then")
         self.clock.set(_day("2026-06-22"))
         question = "Where does Mira live?"
@@ -327,7 +327,7 @@ class _Demo:
         self.line("opinion", plain(f"{opinion.confidence:.2f} on 12 June, {now.confidence:.2f} today"), "dim")
 
     def show_cost(self) -> None:
-        """Show what the scenes cost, and where to go next."""
+        """Show the cost of the scenes, and where to read on."""
         self.title(7, "What it cost")
         calls, model = len(self.model.prompts), self.model
         self.line(
@@ -354,7 +354,7 @@ class _Demo:
             label = ""
 
     def speak(self, speaker: str, text: str, style: str = "") -> None:
-        """Print what a speaker says; for people with the day."""
+        """Print a speaker's words, for people with the day."""
         now = self.clock.now()
         label = speaker if speaker == ASSISTANT.name else f"{speaker}, {now.day} {now:%b}"
         self.line(label, plain(text, style))

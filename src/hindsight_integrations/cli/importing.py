@@ -64,7 +64,7 @@ class ImportSource:
         format: the format it was read as.
         text: plain text; empty for conversations.
         threads: the conversations; empty for plain text.
-        dropped: what was dropped ("system lines") and how often.
+        dropped: number of dropped messages, by description ("system lines").
     """
 
     format: Format
@@ -90,7 +90,7 @@ def read_source(
         day_first: whether dates of a WhatsApp export start with the day; None infers it from the dates.
 
     Raises:
-        InvalidRequest: it is empty, not text, or not valid in its format.
+        InvalidRequest: the file is empty, not text, or invalid in its format.
     """
     text = decode(data, name)
     chosen = forced or detect(text)
@@ -119,7 +119,7 @@ def decode(data: bytes, name: str) -> str:
     """Decode a file's bytes: UTF-8, or UTF-16 with a byte order mark; line endings become newlines.
 
     Raises:
-        InvalidRequest: they are empty or not text.
+        InvalidRequest: the bytes are empty or not text.
     """
     marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if not marked and b"\0" in data:
@@ -219,7 +219,7 @@ def _read_messages(rows: Iterable[Mapping[str, Any]], chosen: Format) -> ImportS
     """Read messages with role or speaker, and content or text; system and tool messages are dropped."""
     from hindsight_integrations.validation.messages import (
         as_message,
-    )  # loads the languages, which --help does not need
+    )  # imported here, since it loads the languages, which --help does not need
 
     messages, dropped = [], Counter[str]()
     for row in rows:
@@ -272,7 +272,7 @@ def _chatgpt_branch(conversation: Mapping[str, Any], dropped: Counter[str]) -> I
 
 
 def _read_locomo(value: Any) -> ImportSource:  # noqa: ANN401 - JSON
-    """Read LoCoMo conversations; a session's turns are spaced half a minute apart, a photo is represented by its caption."""
+    """Read LoCoMo conversations; turns of a session are half a minute apart, and photos are replaced by their captions."""
     threads = []
     for row in value if isinstance(value, list) else [value]:
         sessions = row["conversation"]
@@ -318,7 +318,7 @@ _DELETED = {"this message was deleted", "you deleted this message", "this messag
 
 @dataclass(slots=True)
 class _ChatLine:
-    """A message of a WhatsApp export before parsing."""
+    """A message of a WhatsApp export, before its time is parsed."""
 
     number: int
     header: re.Match[str]
@@ -370,7 +370,7 @@ def _read_whatsapp(text: str, name: str, day_first: bool | None) -> ImportSource
 
 
 def _finds_day_first(headers: Iterable[re.Match[str]], name: str) -> bool:
-    """Return whether dates start with the day; a number above 12 anywhere in the file decides."""
+    """Return whether dates start with the day, by finding a number above 12 in any date of the file."""
     dates = [(int(header["first"]), int(header["second"])) for header in headers if len(header["first"]) < 4]
     first, second = any(one > 12 for one, _ in dates), any(two > 12 for _, two in dates)
     if first and second:
@@ -410,7 +410,7 @@ def _chat_time(item: _ChatLine, name: str, day_first: bool) -> datetime:
 
 
 def _with_ids(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Give each message an id; if missing, derived from time, speaker, text and occurrence number.
+    """Give each message an id; missing ones are derived from time, speaker, text and occurrence number.
 
     Unlike a position, such an id stays the same in a longer or later export of the conversation.
 

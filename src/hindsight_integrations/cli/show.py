@@ -38,7 +38,7 @@ SHORT = 200  # maximum characters of a memory in a short list
 PIPED_WIDTH = 100  # columns if standard output is not a terminal
 _DIRECTION = frozenset(
     "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-)  # would reorder the following text
+)  # direction marks, which would reorder the following text
 
 
 def output() -> Console:
@@ -214,7 +214,7 @@ def opinions_table(opinions: Iterable[Opinion]) -> Table:
 def show_unit_history(
     unit: MemoryUnit, events: Sequence[ValidityEvent], texts: dict[str, str], console: Console
 ) -> None:
-    """Print when a memory was closed or restored, and by which memory.
+    """Print the times at which a memory was closed or restored, and by which memory.
 
     Args:
         unit: the memory.

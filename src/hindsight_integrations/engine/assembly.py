@@ -1,4 +1,4 @@
-"""Assembly of an engine from settings and arguments; the only module that knows every backend."""
+"""Create an engine from settings and arguments; the only module that imports every backend."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class AsyncHindsight(Engine):
             reranker: "default" uses the MiniLM cross-encoder if its weights are on this machine; None does not rerank.
             config: settings; None reads them from the environment.
             read_only: take no lock and write nothing; another process may keep writing.
-            worker: who runs queued tasks (postponed extraction, observations, backgrounds). True: a thread of this engine,
-                until it is closed. False: nobody; call `settle` regularly. "elsewhere": another process, such as
+            worker: where queued tasks run (postponed extraction, observations, backgrounds). True: in a thread of this engine,
+                until it is closed. False: only when `settle` is called. "elsewhere": in another process, such as
                 `hindsight-memory work` while this one is closed; `doctor` reports it.
             accept_loss: continue although committed memory is missing (the ledger was deleted, damaged or restored from a
                 backup older than the indexes), instead of raising LedgerLost; the indexes are rebuilt.
@@ -100,11 +100,11 @@ class AsyncHindsight(Engine):
 
         Raises:
             InvalidRequest: path, model or embeddings are invalid; the settings name an unknown time zone or language; or the
-                worker could not do anything.
+                worker could not run any task.
             LedgerBusy: another process or engine has the directory open for writing.
             LedgerLost: committed memory is missing, and `accept_loss` is False.
             MissingDependency: a configured backend is not installed.
-            SchemaMismatch: a development version or a newer version wrote the directory.
+            SchemaMismatch: the directory was written by a development version or a newer version.
         """
         from hindsight_integrations.models.tokens import default_token_counter
 
@@ -145,7 +145,7 @@ class AsyncHindsight(Engine):
 def _redact(redact: Callable[[str], str] | None) -> Callable[[str], str] | None:
     if redact is not None and not callable(redact):
         raise InvalidRequest(
-            "redact", f"{shown(redact)} is not callable", "Pass a function of a text, or None."
+            "redact", f"{shown(redact)} is not callable", "Pass a function from text to text, or None."
         )
     return redact
 
@@ -193,7 +193,7 @@ def _store(
             erase_chats(folder, bank)
 
     def close() -> None:
-        # The ledger is closed last, because its lock excludes other processes. A failure does not keep the rest open.
+        # Close the ledger last, since its lock excludes other processes. If a callback fails, the others still run.
         with ExitStack() as closing:
             for release in (ledger.close, keywords.close, close_vectors):
                 closing.callback(release)
@@ -260,9 +260,7 @@ def _worker_mode(worker: object, path: str | Path, *, read_only: bool) -> Worker
     if worker is not True:
         raise InvalidRequest("worker", f"{shown(worker)} is not valid", "Use True, False or 'elsewhere'.")
     if read_only:
-        raise InvalidRequest(
-            "worker", "a read-only engine cannot run tasks", "Leave out worker or read_only."
-        )
+        raise InvalidRequest("worker", "a read-only engine cannot run tasks", "Omit worker or read_only.")
     return WorkerMode.OWN
 
 
@@ -294,7 +292,7 @@ def _check_extraction(model: LanguageModel | None, config: HindsightConfig) -> N
     mode = ExtractionMode(config.retain.extraction)
     if model is None and mode not in (ExtractionMode.AUTO, ExtractionMode.VERBATIM):
         raise InvalidRequest(
-            "extraction", f"{mode} extraction needs a model", "Pass model=, or use verbatim extraction."
+            "extraction", f"{mode} extraction needs a model", "Pass `model=`, or use verbatim extraction."
         )
 
 

@@ -1,4 +1,4 @@
-"""Engine: opens banks and closes what it owns; `assembly` chooses its backends."""
+"""The engine: opens banks, and closes them and its backends, which `assembly` chooses."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ ENGINES: weakref.WeakSet[Engine] = weakref.WeakSet()
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """An engine's storage besides the ledger.
+    """An engine's indexes and chat history.
 
     Attributes:
-        open_indexes: opens the indexes of one bank.
-        erase_chats: erases the chat history stored for a bank.
+        open_indexes: function that opens the indexes of a bank.
+        erase_chats: function that erases the chat history of a bank.
         names: backend by role.
-        close: closes every storage backend, the ledger included.
+        close: function that closes every storage backend, including the ledger.
     """
 
     open_indexes: Callable[[BankHeader], Indexes]
@@ -65,7 +65,7 @@ class Engine:
     """
 
     def __init__(self, services: Services, storage: Storage, workers: Workers) -> None:
-        """The engine stops `workers`, which are those of `services`, when it is closed."""
+        """Start the engine; it owns `workers`, the workers of `services`, and stops them when it is closed."""
         self._services, self._storage, self._workers = services, storage, workers
         self._banks = OpenBanks(
             services.ledger,
@@ -115,7 +115,7 @@ class Engine:
 
     @property
     def read_only(self) -> bool:
-        """Whether the engine was opened read-only."""
+        """True if the engine was opened read-only."""
         return self._services.read_only
 
     @property
@@ -174,7 +174,7 @@ class Engine:
         """Erase expired items of all banks, and scrub deleted items from the files."""
         services = self._services
         for name in await services.workers.read(services.ledger.items.expired_banks, services.clock.now()):
-            with suppress(BankNotFound):  # forgotten meanwhile
+            with suppress(BankNotFound):  # forgotten since the names were read
                 header = await services.workers.read(services.ledger.bank, name)
                 await settle_items(BankContext(header, self._banks, services))
 
@@ -184,7 +184,7 @@ class Engine:
         if services.config.retention == RetentionConfig():
             return
         for header in await services.workers.read(services.ledger.banks):
-            with suppress(BankNotFound):  # forgotten meanwhile
+            with suppress(BankNotFound):  # forgotten since the names were read
                 await services.workers.write(forget_expired, BankContext(header, self._banks, services))
 
     async def forget_bank(self, name: str) -> int:
@@ -207,7 +207,7 @@ class Engine:
 
     def _forget_bank(self, name: str) -> int:
         ledger = self._services.ledger
-        # Indexes first: after a kill in between, the ledger still has the bank, and the call can be repeated.
+        # Indexes first: if the process is killed, the ledger still has the bank, and the call can be repeated.
         with self._banks.forgetting(ledger.bank(name)):
             held = ledger.erasure.drop_bank(name)
         ledger.erasure.scrub()
@@ -216,7 +216,7 @@ class Engine:
 
     @property
     def closed(self) -> bool:
-        """Whether the engine is closed, or belongs to the parent of a forked process."""
+        """True if the engine is closed, or was opened by the parent of this forked process."""
         return self._closed
 
     def check_open(self) -> None:
@@ -263,9 +263,9 @@ class Engine:
                 return
             self._closed = True
             if self._worker is not None:
-                self._worker.stop()  # while the workers can still return its leases
+                self._worker.stop()  # before the workers close, which return its leases
             self._workers.close()
-            with ExitStack() as closing:  # a failure must not keep the rest open
+            with ExitStack() as closing:  # if a callback fails, the other still runs
                 closing.callback(self._storage.close)
                 closing.callback(self._banks.close)
             self._released = True
@@ -290,7 +290,7 @@ class Engine:
         """Start the worker, and notify it of every write."""
         worker = self._worker = Worker(self._services, self._banks)
         self._services = replace(self._services, workers=HeardWorkers(self._workers, worker.call))
-        # The worker also ends when the engine is garbage-collected unclosed; it holds no reference to the engine.
+        # The worker holds no reference to the engine, and ends if the engine is garbage-collected without being closed.
         weakref.finalize(self, worker.dismiss).atexit = False
 
     def _examine(self, deep: bool) -> Health:

@@ -19,12 +19,12 @@ class TaskHealth:
     """State of the background tasks of all banks.
 
     Attributes:
-        worker: who runs the tasks.
+        worker: where tasks run.
         working: whether this engine's own worker is running; False if it has none or if it was stopped by an error.
         waiting: number of tasks to do, including running ones.
-        dead: number of abandoned tasks; `bank.tasks.list` shows the reasons, `bank.tasks.retry` makes them due again.
-        next_due: time until the next task that this engine could run (extraction needs a model); zero if one is due, None
-            if none waits.
+        dead: number of abandoned tasks; `bank.tasks.list` shows the reasons, and `bank.tasks.retry` retries them.
+        next_due: time until the next task that this engine can run (extraction needs a model); zero if one is due, None
+            if there is none.
         last_failure: the latest failure of the worker or of a task it ran since the engine was opened; empty if none.
     """
 
@@ -43,7 +43,7 @@ class Health(Displayed):
     Attributes:
         backends: backend by role.
         banks: (units, revision) by bank.
-        failures: index failures that could not be repaired, by open bank; empty if there are none.
+        failures: index failures that could not be repaired, by open bank.
         rebuilt: index failures since opening that were repaired from the ledger, by open bank.
         tasks: state of the background tasks.
         damaged: ids of memories and items whose checksums do not match, by bank; only with `deep=True`.
@@ -94,7 +94,7 @@ def bank_health(services: Services, names: Mapping[str, str], banks: OpenBanks, 
     """Build the health report without reading all memories.
 
     Args:
-        services: the engine's.
+        services: services of the engine.
         names: storage backend by role.
         banks: the engine's open banks.
         tasks: the state of the tasks.
@@ -110,8 +110,8 @@ def bank_health(services: Services, names: Mapping[str, str], banks: OpenBanks, 
             "tokens": services.tokens.name,
         },
         banks={header.name: (ledger.units.count(header.name), header.revision) for header in headers},
-        failures=_told({name: projection.problems() for name, projection in opened.items()}),
-        rebuilt=_told({name: projection.rebuilt for name, projection in opened.items()}),
+        failures=_described({name: projection.problems() for name, projection in opened.items()}),
+        rebuilt=_described({name: projection.rebuilt for name, projection in opened.items()}),
         tasks=tasks,
         latest={header.name: ledger.units.latest_mention(header.name) for header in headers},
     )
@@ -121,8 +121,8 @@ def task_health(services: Services, *, working: bool, last_failure: str) -> Task
     """Build the report of the background tasks.
 
     Args:
-        services: the engine's.
-        working: whether its own worker is running.
+        services: services of the engine.
+        working: whether the engine's own worker is running.
         last_failure: the worker's latest failure.
     """
     counts = services.ledger.tasks.counts()
@@ -155,7 +155,7 @@ def checked_against_what_was_written(health: Health, services: Services) -> Heal
     return replace(health, failures=failures, damaged=damaged, ledger=ledger.problems())
 
 
-def _told(found: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+def _described(found: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Format index messages by bank; banks without messages are omitted."""
     return {
         bank: "; ".join(f"{index}: {what}" for index, what in indexes.items())

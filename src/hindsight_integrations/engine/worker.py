@@ -1,4 +1,4 @@
-"""Worker: a thread that runs an engine's due tasks until it is closed, and sleeps while none is due."""
+"""The background worker: a thread that runs an engine's due tasks until the engine is closed."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Wakeups:
 
     @property
     def stopped(self) -> bool:
-        """Whether `stop` was called."""
+        """True if `stop` was called."""
         return self._stopped
 
     def listen(self) -> None:
-        """Deliver calls to the running event loop from now on; earlier ones are dropped, except `stop`."""
+        """Deliver calls to the running event loop from now on. Earlier calls are dropped, except `stop`."""
         self._loop = asyncio.get_running_loop()
 
     def call(self) -> None:
@@ -64,12 +64,12 @@ class Wakeups:
                 loop.call_soon_threadsafe(self._called.set)
 
     def stop(self) -> None:
-        """Wake the coroutine and tell it to stop."""
+        """Request the coroutine to stop, and wake it."""
         self._stopped = True
         self.call()
 
     def abandon(self) -> None:
-        """Drop the loop in a forked child: it is the parent's, and both share its wake-up pipe."""
+        """Drop the loop in a forked child, which shares its wake-up pipe with the parent."""
         self._loop, self._stopped = None, True
 
     def clear(self) -> None:
@@ -83,18 +83,18 @@ class Wakeups:
 
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
-"""Seconds. One timed-out call delays other tasks by a second; an hour's outage costs about twenty calls."""
+"""Pauses in seconds. One timed-out call delays other tasks by a second; an outage of an hour costs about twenty calls."""
 
 
 @dataclass(slots=True)
 class Outage:
-    """Exponential back-off for consecutive model failures; one answer resets it.
+    """Exponential back-off after consecutive model failures, reset by the first answer.
 
     Times are in seconds of one monotonic clock.
 
     Attributes:
         failures: failed calls since the model last answered; concurrent calls count as one.
-        until: when the model may be called again, one call at a time until one is answered.
+        until: time from which the model may be called again, one call at a time until one is answered.
     """
 
     failures: int = 0
@@ -121,19 +121,19 @@ class Outage:
 
 
 SHORTEST_SLEEP, LONGEST_SLEEP = 0.05, 300.0
-"""Seconds. Bounds that hold even if the task clock stands still or is changed."""
+"""Bounds of a sleep in seconds; they apply even if the clock of the tasks is stopped or changed."""
 
 PATIENCE = 3
 """Consecutive model failures after which `NOTHING_IS_DUE` stops waiting for the model."""
 
 
 class Until(Enum):
-    """When a `Draining` ends."""
+    """The condition on which a `Draining` ends."""
 
     NOTHING_IS_DUE = "nothing is due"
     """No task is due, or the model is unavailable."""
     NOTHING_WAITS = "nothing waits"
-    """No task is left that could run; tasks due later are waited for."""
+    """No task is left that can run, including those due later."""
     STOPPED = "stopped"
 
 
@@ -141,10 +141,10 @@ class Draining:
     """Leases and runs the due tasks of all banks on the current event loop.
 
     Args:
-        services: the engine's; writes through their workers do not wake the worker.
+        services: services of the engine; writes through their workers do not wake the worker.
         banks: the engine's open banks.
-        ended: called on the loop after each task.
-        wakeups: wakes the loop after writes, for `Until.STOPPED`.
+        ended: callback after each task, on the loop.
+        wakeups: wake-up calls after writes, for `Until.STOPPED`.
         early: treat tasks that were never started as due, whatever their delay.
     """
 
@@ -183,7 +183,7 @@ class Draining:
             await self._give_back()
 
     def _kinds(self) -> tuple[TaskKind, ...]:
-        """Return the kinds of tasks that may start now; those that need the model only if it may be called."""
+        """Return the kinds of tasks that may start now; kinds that need the model are included if it may be called."""
         able, needing = self._able(), model_kinds(self._services)
         asking = any(task.kind in needing for task in self._running.values())
         if self._outage.may_ask(time.monotonic(), asking=asking):
@@ -191,12 +191,12 @@ class Draining:
         return tuple(able - needing)
 
     def _able(self) -> frozenset[TaskKind]:
-        """Return the kinds that this engine can run; with `early` without those that never run before their time."""
+        """Return the kinds that this engine can run; with `early`, without those that must not run early."""
         able = able_kinds(self._services)
         return able - AT_THEIR_TIME if self._early else able
 
     async def _over(self, until: Until, sleep: float | None) -> bool:
-        """Return whether to end, given that nothing is running and the seconds until more is due."""
+        """Check whether to end, if nothing is running and the next task is due after `sleep` seconds."""
         match until:
             case Until.NOTHING_IS_DUE:
                 outage = self._outage
@@ -209,7 +209,7 @@ class Draining:
                 return False
 
     async def _begin(self) -> float | None:
-        """Start due tasks up to the limit; return seconds until more may be due, None if only an event can bring more."""
+        """Start due tasks up to the limit; return the seconds until more may be due, or None to wait for an event."""
         while len(self._running) < self._most:
             kinds, busy = self._kinds(), {task.bank for task in self._running.values()}
             due = await self._due(kinds, busy)
@@ -222,7 +222,7 @@ class Draining:
         return None
 
     async def _due(self, kinds: Collection[TaskKind], busy: Collection[str]) -> float | None:
-        """Return seconds until the next task, None if none waits; a read, so that idle wake-ups do not block writers."""
+        """Return the seconds until the next task, or None without tasks. Leases nothing, so that idle wake-ups do not block writers."""
         services = self._services
         due = await services.workers.read(services.ledger.tasks.next_due, kinds, besides=busy)
         return None if due is None else due.total_seconds()
@@ -234,7 +234,7 @@ class Draining:
         return min(max(min(ends), SHORTEST_SLEEP), LONGEST_SLEEP) if ends else None
 
     async def _wait(self, seconds: float | None) -> None:
-        """Wait until a task ends, a wake-up arrives or the time is over."""
+        """Wait until a task ends, a wake-up arrives or the time has elapsed; record the tasks that ended."""
         called = asyncio.create_task(self._wakeups.wait())
         try:
             await asyncio.wait({called, *self._running}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -253,7 +253,7 @@ class Draining:
         self._ended(task, run)
 
     async def _do(self, task: Task) -> TaskRun | None:
-        """Run one task; None if its bank was forgotten meanwhile."""
+        """Run one task; return None if its bank was forgotten."""
         services = self._services
         try:
             header = await services.workers.read(services.ledger.bank, task.bank)
@@ -263,7 +263,7 @@ class Draining:
             return None
 
     async def _give_back(self) -> None:
-        """Cancel running tasks, which return their leases."""
+        """Cancel the running tasks, so that they return their leases."""
         for begun in self._running:
             begun.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
@@ -273,7 +273,7 @@ class Draining:
 logger = logging.getLogger("hindsight_integrations")
 
 FIRST_REST, LONGEST_REST = 1.0, 60.0
-"""Seconds from a failure of the worker itself (such as a full disk) to its restart; doubled each time."""
+"""Seconds until a restart after a failure of the worker itself, such as a full disk; doubled each time."""
 
 
 class Worker:
@@ -282,7 +282,7 @@ class Worker:
     It holds the engine's services but not the engine, so an unreferenced engine is collected and dismisses its worker.
 
     Args:
-        services: the engine's; writes through their workers do not wake the worker.
+        services: services of the engine; writes through their workers do not wake the worker.
         banks: the engine's open banks.
     """
 
@@ -296,16 +296,16 @@ class Worker:
 
     @property
     def running(self) -> bool:
-        """Whether its thread is alive: not after `stop`, in a forked child, or after a fatal error."""
+        """True if its thread is alive; False after `stop`, in a forked child, or after a fatal error."""
         return self._thread.is_alive()
 
     @property
     def last_failure(self) -> str:
-        """The latest failure of the worker itself, else of a task; empty if there was none."""
+        """The latest failure of the worker itself, or else of a task; empty if there was none."""
         return self._problem or self._failed
 
     def is_here(self) -> bool:
-        """Return whether the caller runs on the worker's thread."""
+        """Check whether the caller runs on the worker's thread."""
         return threading.current_thread() is self._thread
 
     def call(self) -> None:
@@ -313,11 +313,11 @@ class Worker:
         self._wakeups.call()
 
     def dismiss(self) -> None:
-        """Tell the worker to end, without waiting; callable from any thread."""
+        """Request the worker to end, without waiting; callable from any thread."""
         self._wakeups.stop()
 
     def stop(self) -> None:
-        """Stop the worker: running tasks are cancelled and their leases returned. After an interrupt, call it again."""
+        """Stop the worker: running tasks are cancelled and their leases returned. May be called again after an interrupt."""
         self._wakeups.stop()
         self._thread.join()
 
@@ -330,7 +330,7 @@ class Worker:
         try:
             work = loop.create_task(self._supervised())
             while not work.done():
-                # A model or embedder that raises one of these ends the loop; the error appears again where it is awaited.
+                # If a model or embedder raises one of these, the loop ends; the error is raised again where the task is awaited.
                 with suppress(SystemExit, KeyboardInterrupt):
                     loop.run_until_complete(work)
             loop.run_until_complete(loop.shutdown_asyncgens())
@@ -340,9 +340,9 @@ class Worker:
     async def _supervised(self) -> None:
         self._wakeups.listen()
         while not self._wakeups.stopped:
-            # No exception may end the worker unnoticed.
+            # Catch every exception, so that none ends the worker without being reported.
             (outcome,) = await asyncio.gather(self._draining.run(Until.STOPPED), return_exceptions=True)
-            if isinstance(outcome, EngineClosed):  # the process ends without closing its engine
+            if isinstance(outcome, EngineClosed):  # the process is ending and its engine was not closed
                 self._wakeups.stop()
             elif isinstance(outcome, BaseException):
                 await self._rest(outcome)
@@ -360,14 +360,14 @@ class Worker:
                 await asyncio.wait_for(self._wakeups.wait(), left)
 
     def _ended(self, task: Task, run: TaskRun) -> None:
-        """Reset the failure count after a task, and remember the task's failure."""
+        """Reset the failure count after a task, and store the task's failure."""
         self._failures, self._problem = 0, ""
         for reason in run.settled.failed.values():
             self._failed = f"task {task.id} of bank {task.bank!r} ({task.kind}): {reason}"
 
 
 def _described(failure: BaseException) -> str:
-    """Describe a failure; of foreign exceptions only type and location, as their text may quote memories."""
+    """Describe a failure; for foreign exceptions by type and location only, as their text may quote memories."""
     if isinstance(failure, HindsightError):
         return f"{type(failure).__name__}: {failure}"
     places = [

@@ -21,11 +21,12 @@ class ScoringVectorIndex(VectorIndex, VectorScorer, Protocol):
 
 @dataclass(slots=True)
 class IndexState:
-    """Whether an index may be searched; shared by its follower and all searches, on any thread.
+    """The usability of an index, shared by its follower and all searches, on any thread.
 
     Attributes:
-        problem: why it must not be searched; empty if it may. Set by a failing search, cleared by healing.
-        clears: how often the index has been emptied.
+        problem: the reason why the index must not be searched; empty if it may. Set by a failing search, reset by a
+            rebuild.
+        clears: number of times the index has been emptied.
     """
 
     problem: str = ""
@@ -34,17 +35,17 @@ class IndexState:
 
 @dataclass(frozen=True, slots=True)
 class BankVectors:
-    """Nearest neighbours in a whole bank: index hits and exactly scored tail, ranked as one list.
+    """Nearest neighbours in a whole bank: hits of the index and the exactly scored tail, in one ranking.
 
-    The tail contains the ids changed since the index was last written; they hide the index's entries. If the
-    index cannot be searched, everything is scored exactly: slower in a large bank, but never wrong.
+    The tail consists of the ids that changed since the index was last written; their entries in the index are
+    ignored. If the index cannot be searched, all vectors are scored exactly, which is slower in a large bank.
 
     Attributes:
         scorer: exact cosines of all units.
-        index: the index; None if it contains nothing to find.
-        tail: ids changed since it was written, ascending.
-        state: state of the index.
-        clears: `clears` of the state when this was made; an index emptied since then has fewer vectors.
+        index: the index; None if it is empty or must not be searched.
+        tail: the ids changed since the index was written, ascending.
+        state: the usability of the index.
+        clears: `state.clears` when this object was created; if it has changed, the index may lack vectors.
     """
 
     scorer: ScoringVectorIndex
@@ -76,7 +77,7 @@ class BankVectors:
                 ask *= 2
         except StorageError as error:
             if self._trusted():
-                logger.warning("the vector index failed and is replaced by exact search: %s", error)
+                logger.warning("the vector index failed; using exact search instead: %s", error)
                 self.state.problem = str(error)
             return None
 
@@ -91,8 +92,8 @@ class BankVectors:
         return Hits(hits.ids[keep], hits.scores[keep])
 
     def _joined(self, query: Vector, hits: Hits, limit: int) -> Hits:
-        """Join hits and tail, scored by the scorer: an index rounds differently, and equal vectors must tie."""
+        """Rank hits and tail by the scorer's cosines, because those of an index are rounded differently."""
         ids = np.concatenate([hits.ids, self.tail])
         cosines = self.scorer.similarities(query, ids)
-        known = ~np.isnan(cosines)  # a unit erased meanwhile has no cosine
+        known = ~np.isnan(cosines)  # a unit erased since the search has no cosine
         return ranked(ids[known], cosines[known], limit)

@@ -21,18 +21,18 @@ class BankView:
     """One bank at one revision. Every channel finds every unit in `columns`; indexes may contain newer ones.
 
     Attributes:
-        bank: its name.
+        bank: the bank's name.
         revision: the ledger revision of the columns.
-        ledger: reads of the ledger; inside a transaction, of its state.
-        columns: filterable columns.
-        items: units that are texts of items.
-        vectors: nearest neighbours in the whole bank, including vectors not yet written.
-        scorer: exact cosines of chosen units.
-        keywords: BM25.
-        open_graph: returns links and mentions; see `graph`.
+        ledger: the ledger, for reading; inside a transaction, the transaction's state.
+        columns: the filterable attributes of the units.
+        items: the units that are texts of stored items.
+        vectors: nearest-neighbour search in the whole bank, including vectors not yet written to the index.
+        scorer: exact cosines of given units.
+        keywords: the BM25 index.
+        open_graph: function that returns the graph; see `graph`.
         hubs: row ids of entities that transmit no activation; see `spreading_activation`.
         rebuilds: number of index rebuilds when this view was made.
-        failures: reason by index name, for indexes that could not be healed and must not be used.
+        failures: reasons by index name, for indexes that could not be rebuilt and must not be used.
     """
 
     bank: str
@@ -50,10 +50,10 @@ class BankView:
 
     @property
     def graph(self) -> MemoryGraph:
-        """Links and mentions. They are loaded from the ledger on first use, which takes a moment.
+        """The graph of links and mentions, loaded from the ledger on first use.
 
         Raises:
-            IndexOutOfStep: they cannot be read.
+            IndexOutOfStep: the graph cannot be loaded.
         """
         return self.open_graph()
 
@@ -82,7 +82,7 @@ class Projector(Protocol):
     def problems(self) -> dict[str, str]:
         """Return the reason for each index that could not be written. Writer thread only.
 
-        Its missing content is served otherwise where possible.
+        Searches use another source for the missing content where possible.
         """
         ...
 

@@ -1,7 +1,7 @@
 """Chroma as the vector index: one client per engine, one collection per bank.
 
-A kill or a full disk can leave a collection permanently unreadable, so every failure is healed by `clear` and
-a replay from the ledger.
+A kill or a full disk can leave a collection permanently unreadable, so after every failure
+it is cleared and replayed from the ledger.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("hindsight_integrations")
 
-BATCH = 64  # vectors per call; Chroma holds the interpreter lock for all of it, 12 s for 4,096
+BATCH = 64  # vectors per call; Chroma holds the interpreter lock during a call, 12 s for 4,096 vectors
 
-SAME = 1e-5  # per component; Chroma normalises stored vectors again
+SAME = 1e-5  # tolerance per component, since Chroma normalises stored vectors again
 
 
 class ChromaVectors:
     """The Chroma store of one engine: `<data>/chroma`, or private memory.
 
     Chroma is imported and started at the first `open`. Safe from many threads. Only one object per folder may
-    exist at a time, including read-only engines: two would silently lose or hide vectors. The ledger's lock
-    guarantees this.
+    exist at a time, including read-only engines: two would lose or hide vectors without an error. The ledger's lock
+    prevents this.
     """
 
     def __init__(self, data: Path | None) -> None:
-        """`data` is the engine's data directory; None keeps everything in memory."""
+        """Create the store without opening files; `data` is the engine's directory, None keeps everything in memory."""
         self._keeper = ClientKeeper(None if data is None else data / "chroma")
         self._lock = threading.Lock()
         self._indexes: weakref.WeakValueDictionary[str, ChromaVectorIndex] = weakref.WeakValueDictionary()
         self._closed = False
 
     def open(self, bank_key: str, *, bank: str | None = None) -> ChromaVectorIndex:
-        """Return the index of one bank, the same object while it is referenced; `bank` is its name in errors.
+        """Return the index of one bank, the same object while it is referenced; `bank` is the name shown in errors.
 
-        A broken collection, or one on a full disk, opens too; calls then raise until that is fixed.
+        This succeeds for a broken collection or a full disk too; the index's methods then raise.
 
         Raises:
             EngineClosed: this store was closed.
@@ -82,10 +82,10 @@ class ChromaVectors:
 
 
 class ChromaVectorIndex:
-    """A VectorIndex over one collection. Row ids are stored as text, and nothing else with a vector.
+    """A VectorIndex over one collection. Only row ids, as text, are stored with the vectors.
 
-    Every call but `watermark` raises IndexOutOfStep if the collection is broken or missing or has another
-    dimension, IndexBehind if the disk refuses, and EngineClosed after `ChromaVectors.close`.
+    Every method but `watermark` raises IndexOutOfStep if the collection is broken or missing or has another
+    dimension, IndexBehind if the disk is full or not writable, and EngineClosed after `ChromaVectors.close`.
     """
 
     def __init__(self, keeper: ClientKeeper, bank_key: str, bank: str) -> None:
@@ -102,7 +102,7 @@ class ChromaVectorIndex:
 
     @property
     def watermark(self) -> Watermark | None:
-        """The commit this collection has reached; None if new, unavailable, or replaced by another one."""
+        """The commit this collection has reached; None if the collection is new, unavailable or replaced."""
         if not (self._bound and self._keeper.current(self._bound.client)):
             with suppress(IndexOutOfStep, EngineClosed), self._keeper.alone(self._bank, self._name) as client:
                 self._bind(client)
@@ -110,7 +110,7 @@ class ChromaVectorIndex:
 
     @property
     def keeps_removed(self) -> bool:
-        """True on disk: Chroma leaves deleted vectors in its files (1.5.9, measured)."""
+        """True on disk, where Chroma leaves deleted vectors in its files (1.5.9, measured)."""
         return self._mark is not None
 
     def upsert(self, ids: IntArray, vectors: Matrix) -> None:
@@ -171,9 +171,9 @@ class ChromaVectorIndex:
         return results
 
     def clear(self) -> None:
-        """Drop the collection (even a broken one), its files and its watermark, and start an empty one.
+        """Drop the collection (even a broken one), its files and its watermark, and create an empty one.
 
-        If even that fails, Chroma's database is damaged and is rebuilt for all banks.
+        If this fails, Chroma's database is damaged, and is replaced by an empty one for all banks.
         """
         try:
             self._empty()
@@ -184,7 +184,7 @@ class ChromaVectorIndex:
             self._empty()
 
     def discard(self) -> None:
-        """Drop the collection for good, with its files, its watermark and its traces in Chroma's database."""
+        """Drop the collection permanently, with its files, its watermark and its deleted rows in Chroma's database."""
         with self._keeper.alone(self._bank, self._name) as client:
             self.discarded = True
             self._drop(client)
@@ -198,9 +198,9 @@ class ChromaVectorIndex:
 
     def _empty(self) -> None:
         with self._keeper.alone(self._bank, self._name) as client:
-            # The watermark file stays: it belongs to the old collection, so it reads None and shows that a
-            # vacuum is due.
-            self._watermark, self._damage = None, "emptying it did not end"
+            # The watermark file stays: it names the old collection, so `read` returns None for the new one, and
+            # its existence shows that a vacuum is due.
+            self._watermark, self._damage = None, "emptying it was interrupted"
             self._drop(client)
             self._bind(client)
             self._damage = None
@@ -212,7 +212,7 @@ class ChromaVectorIndex:
         self._bound = None
 
     def _bind(self, client: ChromaClient) -> None:
-        """Bind the collection in this client; a lost one is created empty, and counts as damaged until `clear`."""
+        """Bind the collection in this client; a missing one is created empty, and counts as damaged until `clear`."""
         if self._bound and self._bound.client is client:
             return
         collection = client.collection(self._name)
@@ -220,8 +220,8 @@ class ChromaVectorIndex:
         bound = _Bound(client, collection, client.files(collection), SearchReach(collection))
         if known != current:
             self._watermark = self._mark.read(current) if self._mark else None
-            # Watermark of another collection: killed after that one was dropped and before its pages were
-            # overwritten.
+            # A watermark of another collection: the process was killed after dropping that one and before
+            # overwriting its pages.
             self._unclean = self._mark is not None and not self._watermark and self._mark.exists()
         lost = self._keeper.remade if self._unclean else ""
         if known not in ("", current):
@@ -231,12 +231,12 @@ class ChromaVectorIndex:
 
     @contextmanager
     def _alone(self) -> Iterator[_Bound]:
-        """Lend the collection while no other call runs; then remove heap memory that loading left in its files."""
+        """Yield the collection while no other call runs; then blank the heap memory that loading wrote to its files."""
         with self._keeper.alone(self._bank, self._name) as client:
             self._bind(client)
             bound = self._bound
             if bound is None or self._damage:
-                raise IndexOutOfStep("vector", self._bank, self._damage or "it was closed meanwhile")
+                raise IndexOutOfStep("vector", self._bank, self._damage or "it was closed during a call")
             try:
                 yield bound
                 bound.loaded = True
@@ -253,16 +253,16 @@ class ChromaVectorIndex:
             self._damage = None
 
     def _scan(self, bound: _Bound, *starts: Vector) -> None:
-        """Scan the graph; if a counted vector is missing, this fails and the collection must be cleared."""
-        self._damage = "it lacks a vector that it counts"  # reset on success
+        """Scan the graph; this fails if a vector is missing, and the collection must then be cleared."""
+        self._damage = "one of its vectors is missing"  # reset on success
         bound.reach.scan(*starts)
         self._damage = None
 
     @contextmanager
     def _reading(self) -> Iterator[_Bound]:
-        """Lend the collection to concurrent readers, or exclusively if this client has not loaded it.
+        """Yield the collection to concurrent readers, or exclusively if this client has not loaded it.
 
-        Loading writes files, and builds a new graph for a small collection, which is scanned first.
+        Loading writes files, and builds a new graph for a small collection, which must be scanned before use.
         """
         bound = self._bound
         with self._keeper.beside(self._bank) as client:
@@ -280,8 +280,8 @@ class _Bound:
     """A collection as bound to one client.
 
     Attributes:
-        reach: which vectors searches reach.
-        loaded: whether a call has succeeded, so that a search writes no files.
+        reach: the vectors that searches reach.
+        loaded: whether a call has succeeded; searches write files only before that.
     """
 
     client: ChromaClient
@@ -292,15 +292,15 @@ class _Bound:
 
     @property
     def ready(self) -> bool:
-        """Whether a search finds everything and writes nothing."""
+        """Whether searches are complete and write no files."""
         return self.loaded and self.reach.held is not None
 
 
 def _new_rows(collection: Collection, names: list[str], vectors: Matrix) -> list[int]:
-    """Return the rows that are not stored already.
+    """Return the rows of the vectors that are not stored yet.
 
-    A replay repeats stored vectors, and replacing vectors by equal ones breaks HNSW: 8 of 101 were no longer
-    found (chromadb 1.5.9, measured).
+    A replay repeats stored vectors, and replacing vectors by equal ones damages the HNSW graph: afterwards 8 of
+    101 were not found (chromadb 1.5.9, measured).
     """
     held = collection.get(ids=names, include=["embeddings"])
     stored = held["embeddings"]
@@ -314,7 +314,7 @@ def _new_rows(collection: Collection, names: list[str], vectors: Matrix) -> list
 
 
 def _searched(bound: _Bound, vectors: Matrix, limit: int) -> list[Hits]:
-    """Search the graph, and the vectors it does not reach."""
+    """Search the graph, and score the vectors that it does not reach."""
     answer = bound.collection.query(query_embeddings=vectors, n_results=limit, include=["distances"])
     distances, beside = answer["distances"] or [], bound.reach.beside
     return [
@@ -330,34 +330,36 @@ def _hits(names: list[str], distances: list[float], limit: int) -> Hits:
     return ranked(ids, cosines, limit)
 
 
-EF_SEARCH = 1000  # at ef=300, k=300 had recall 0.93; at 1000 it has 0.98 on random vectors
-NEIGHBOURS = 32  # of a vector in its graph; Chroma's 16 lose three times as many similar ones
-OPEN_COLLECTIONS = 64  # at 2.6 MB and four files each; beyond, the client is reopened
+EF_SEARCH = 1000  # recall at k=300 on random vectors: 0.93 with ef=300, 0.98 with 1000
+NEIGHBOURS = (
+    32  # per vector in the graph; with Chroma's default of 16, three times as many similar vectors are missed
+)
+OPEN_COLLECTIONS = 64  # of 2.6 MB and four files each; above this number the client is reopened
 SHARDS = 64  # of Chroma's cache of loaded collections; the size applies to each
 PATIENCE_SECONDS = 60  # how long to wait for a running call; a vacuum may take that long
-ROOM_BYTES = 8 << 20  # for a journal, and the id table that Chroma rewrites as a whole
+ROOM_BYTES = 8 << 20  # reserved for a journal, and for the id table, which Chroma rewrites as a whole
 
 _SQLITE_CODE = re.compile(r"\(code: (\d+)\)")
 _REFUSALS = {5, 6, 8, 10, 13, 14}
-"""SQLite's busy, locked, read-only, I/O error, full and cannot open: the disk or permissions refuse, no file is damaged."""
+"""SQLite's codes for busy, locked, read-only, I/O error, full and cannot open: none of them means a damaged file."""
 
 
 class ClientKeeper:
-    """Opens the client of one folder (None: in memory), lends it, and drops it when a call fails.
+    """Opens the client of one folder (None: in memory), yields it to callers, and drops it when a call fails.
 
     A failed write can leave a lock in Chroma's connection pool, on which the next write waits for 17 minutes
     while holding the interpreter lock (measured on a full disk). Therefore a failed client is never used
-    again, a client is opened or written to only while no other call runs, and nobody waits for the gate
-    forever.
+    again, a client is opened or written to only while no other call runs, and waiting for the gate has a time
+    limit.
 
     Attributes:
-        remade: why the store was replaced by an empty one; empty if it was not.
+        remade: the reason why the store was replaced by an empty one; empty if it was not.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.remade = ""
-        # Chroma has its own copy of SQLite besides Python's, and neither sees the other's file locks, which
+        # Chroma has its own copy of SQLite, in addition to Python's, and neither sees the other's file locks, which
         # are per process: work on Chroma's files also needs the gate.
         self._gate = Gate()
         self._lock = threading.Lock()
@@ -367,12 +369,12 @@ class ClientKeeper:
 
     @contextmanager
     def alone(self, bank: str, name: str) -> Iterator[ChromaClient]:
-        """Lend the client while no other call runs, for calls that may load or write this collection.
+        """Yield the client while no other call runs, for calls that may load or write this collection.
 
         The client is opened if needed, and reopened if it has loaded too many collections.
 
         Raises:
-            IndexBehind: the disk refuses, or a running call does not end.
+            IndexBehind: the disk is full or not writable, or a running call does not end.
             IndexOutOfStep: Chroma failed; the client is dropped.
             EngineClosed: after `close`.
         """
@@ -387,7 +389,7 @@ class ClientKeeper:
 
     @contextmanager
     def beside(self, bank: str) -> Iterator[ChromaClient | None]:
-        """Lend the client to concurrent readers, for searches of loaded collections; None if none is open.
+        """Yield the client to concurrent readers, for searches of loaded collections; None if no client is open.
 
         Raises:
             IndexBehind, IndexOutOfStep, EngineClosed: as for `alone`.
@@ -398,7 +400,7 @@ class ClientKeeper:
                 yield self._client
 
     def current(self, client: ChromaClient | None) -> bool:
-        """Tell whether this is the client in use."""
+        """Return whether this is the client in use."""
         return client is not None and client is self._client
 
     def check_room(self, bank: str, size: int) -> None:
@@ -421,7 +423,7 @@ class ClientKeeper:
             vacuum(self.folder)
 
     def recreate(self, bank: str, reason: str) -> None:
-        """Replace the store of all banks by an empty one, to be replayed; watermarks stay, as evidence."""
+        """Replace the store of all banks by an empty one; watermarks stay, to show which collections must be replayed."""
         with self._converting(bank), self._gate.exclusive(timeout=PATIENCE_SECONDS):
             self._check_open()
             self._drop(self._client)
@@ -448,7 +450,7 @@ class ClientKeeper:
         return ChromaClient(self.folder)
 
     def _replaced(self, error: BaseException | None) -> bool:
-        """Remove a damaged store that Chroma could not open; tell whether it was damaged."""
+        """Remove the store if Chroma could not open it because of damage; return whether it did."""
         if error is None or self.folder is None or not _from_chroma(error) or self._refused(error):
             return False
         self._remove(str(error))
@@ -464,14 +466,14 @@ class ClientKeeper:
 
     @contextmanager
     def _dropping(self, client: ChromaClient | None) -> Iterator[None]:
-        """Drop the client if a call fails, before anybody else can use it."""
+        """Drop the client if a call fails, before another call can use it."""
         with ExitStack() as stack:
             stack.push(lambda _kind, error, _trace: self._scan(client, error))
             yield
 
     def _scan(self, client: ChromaClient | None, error: BaseException | None) -> None:
         if isinstance(error, AttributeError) and not self.current(client):
-            # Another reader dropped it meanwhile.
+            # Another reader dropped the client during this call.
             raise OSError("another call to Chroma failed at the same time") from error
         if error is not None and _from_chroma(error) and not _declined(error):
             self._doubtful = True
@@ -505,7 +507,7 @@ class ClientKeeper:
         raise kind("vector", bank, reason) from error
 
     def _refused(self, error: BaseException) -> bool:
-        """Tell whether the disk refuses (full, read-only, locked) rather than contains damaged data."""
+        """Return whether the disk is full, read-only or locked, as opposed to containing damaged data."""
         codes = {int(code) & 0xFF for code in _SQLITE_CODE.findall(str(error))}
         return isinstance(error, OSError) or bool(codes & _REFUSALS) or self._room() < ROOM_BYTES
 
@@ -515,14 +517,14 @@ class ClientKeeper:
 
 
 class ChromaClient:
-    """A Chroma client that does not share a system with others in the process.
+    """A Chroma client that shares no store with other clients of the process.
 
-    `chromadb.PersistentClient` and `EphemeralClient` share systems through a process-wide table: all
-    in-memory clients use the same store, and two with different settings fail, so that an in-memory engine
-    would break a user's own `EphemeralClient()`. This client is not registered there.
+    `chromadb.PersistentClient` and `EphemeralClient` share stores through a process-wide table: all in-memory
+    clients use the same store, and two with different settings fail, so an in-memory engine would break a
+    user's own `EphemeralClient()`. This client is not registered in that table.
 
     Attributes:
-        used: names of the collections it may have loaded; it never unloads one.
+        used: names of the collections that the client may have loaded; it never unloads one.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -540,7 +542,7 @@ class ChromaClient:
         self._folder = folder
         self._system = System(settings)
         self._api = self._system.instance(RustBindingsAPI)
-        # Chroma must never unload a collection: one it never wrote to disk cannot be loaded again.
+        # Chroma must not unload collections, because one that it never wrote to disk cannot be loaded again.
         self._api.hnsw_cache_size = OPEN_COLLECTIONS * SHARDS
         self._system.start()
         self.used: set[str] = set()
@@ -577,7 +579,7 @@ class ChromaClient:
 
 
 def _from_chroma(error: BaseException) -> bool:
-    """Tell whether Chroma failed (its errors, its panics, the disk) rather than our code."""
+    """Return whether an error comes from Chroma or the disk, as opposed to our code."""
     from chromadb.errors import ChromaError
 
     # PyO3 creates its PanicException at run time; it cannot be imported.
@@ -585,7 +587,7 @@ def _from_chroma(error: BaseException) -> bool:
 
 
 def _declined(error: BaseException) -> bool:
-    """Tell whether Chroma rejected a call before doing anything."""
+    """Return whether Chroma rejected a call without changing anything."""
     from chromadb.errors import InvalidArgumentError, InvalidDimensionException, NotFoundError
 
     return isinstance(error, InvalidArgumentError | InvalidDimensionException | NotFoundError)
@@ -608,15 +610,14 @@ _HEADER_FORMAT = 1
 class WatermarkFile:
     """The file with the watermark of one bank's collection.
 
-    It names the collection's uuid: a collection that was deleted and created again has another one, and so no
-    watermark.
+    It contains the collection's uuid, so that a collection that was deleted and created again has no watermark.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self, collection: str) -> Watermark | None:
-        """Return the watermark recorded for this collection; None if missing, unreadable, or for another one."""
+        """Return the watermark recorded for this collection; None if missing, unreadable or of another collection."""
         try:
             kept = json.loads(self._path.read_text(encoding="utf-8"))
             return Watermark.parse(kept["watermark"]) if kept["collection"] == collection else None
@@ -624,7 +625,7 @@ class WatermarkFile:
             return None
 
     def exists(self) -> bool:
-        """Tell whether any watermark was written, for this collection or another."""
+        """Return whether a watermark was written, for this collection or an earlier one."""
         return self._path.is_file()
 
     def write(self, collection: str, mark: Watermark) -> None:
@@ -644,7 +645,7 @@ class WatermarkFile:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename in the folder durable; only POSIX can open a folder, and only there it is needed."""
+    """Make a rename in the folder durable, on POSIX; elsewhere this is neither possible nor needed."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -681,17 +682,17 @@ def database_damage(folder: Path) -> str | None:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             [problem], *_ = database.execute("PRAGMA quick_check(1)").fetchall()
     except sqlite3.DatabaseError as error:
-        # Other errors mean that the disk or the permissions refuse; Chroma will meet and report them.
+        # Other errors come from the disk or the permissions; Chroma will report them.
         damaged = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
         return str(error) if damaged else None
     return None if problem == "ok" else str(problem)[:200]
 
 
 def remove_store(folder: Path) -> None:
-    """Delete all of Chroma's files; our watermarks stay, as evidence that collections are missing."""
+    """Delete all of Chroma's files; our watermarks stay, to show that collections are missing."""
     for path in folder.iterdir():
         if path.name.startswith(DATABASE):
-            path.unlink(missing_ok=True)  # a journal disappears when the client that wrote it is closed
+            path.unlink(missing_ok=True)  # closing a client may remove its journal first
         elif (path / HEADER).exists() or _SEGMENT.fullmatch(path.name):
             shutil.rmtree(path)
 
@@ -710,9 +711,9 @@ def vector_segments(folder: Path, collection: str) -> tuple[Path, ...]:
 class SegmentFiles:
     """The files in which Chroma stores a collection's vectors outside its database; none for in-memory collections.
 
-    hnswlib writes uninitialised buffers to disk: old memory contents, possibly another bank's text. It does
-    so whenever a collection that never outgrew Chroma's queue is loaded: at its first write, at the first
-    search after an open, and again after Chroma has unloaded it (chromadb 1.5.9, measured).
+    hnswlib writes uninitialised buffers to disk, with old memory contents that may include another bank's text.
+    This happens whenever a collection that still fits into Chroma's queue is loaded: at its first write, at the
+    first search after an open, and after Chroma has unloaded it (chromadb 1.5.9, measured).
     """
 
     def __init__(self, folders: tuple[Path, ...]) -> None:
@@ -720,7 +721,7 @@ class SegmentFiles:
         self._seen: list[tuple[int, int] | None] = []
 
     def rewritten(self) -> bool:
-        """Tell whether Chroma wrote the files since they were last blanked; at most two system calls."""
+        """Return whether Chroma wrote the files since they were last blanked; takes at most two system calls."""
         return self._state() != self._seen
 
     def blank(self) -> None:
@@ -734,7 +735,7 @@ class SegmentFiles:
         return next(filter(None, map(_damage, self._folders)), None)
 
     def erase(self) -> None:
-        """Delete the files, which `delete_collection` leaves with all vectors (chromadb 1.5.9, measured)."""
+        """Delete the files; Chroma's `delete_collection` leaves them in place (chromadb 1.5.9, measured)."""
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -783,7 +784,7 @@ def _damage(segment: Path) -> str | None:
     """
     header, data = segment / HEADER, segment / ELEMENTS
     if not (header.exists() and data.exists()):
-        return None  # never written to disk, or so incomplete that Chroma reports it
+        return None  # never written to disk, or missing files that Chroma itself reports
     start = header.read_bytes()
     if len(start) != _HEADER_BYTES:
         return f"{HEADER} has {len(start)} bytes instead of {_HEADER_BYTES}"
@@ -796,13 +797,13 @@ def _damage(segment: Path) -> str | None:
     return None
 
 
-SCAN_SHARE = 128  # a scan costs 3.3 us a vector, a write 300 to 430
+SCAN_SHARE = 128  # vectors scanned per vector written: a scan takes 3.3 us per vector, a write 300 to 430 us
 STARTS = 3  # further start points if a scan misses vectors
 _PAGE = 1000  # ids per call
 
 
-# Vectors that a search of a collection's HNSW graph does not reach are scored separately. A vector whose
-# neighbours all have nearer ones keeps no incoming link: it is stored, counted and found by id, but no search
+# Vectors that searches of the HNSW graph do not reach are scored separately. If all neighbours of a vector
+# have nearer neighbours, it keeps no incoming link: it is stored and found by id, but no search
 # reaches it. This happens to 200 of 1,000 versions of one sentence, and to none of 1,000 sentences of a
 # conversation.
 @dataclass(frozen=True, slots=True)
@@ -810,8 +811,8 @@ class Beside:
     """Vectors that are scored exactly in addition to the graph.
 
     Attributes:
-        ids: their ids, ascending.
-        vectors: their vectors, (n, dimension), unit norm.
+        ids: ids of the vectors, ascending.
+        vectors: the vectors, (n, dimension), unit norm.
     """
 
     ids: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -830,15 +831,15 @@ class Beside:
         )
 
     def without(self, ids: IntArray) -> Beside:
-        """Return all vectors but these."""
+        """Return the vectors without these ids."""
         keep = ~np.isin(self.ids, ids)
         return Beside(self.ids[keep], self.vectors[keep])
 
 
 class SearchReach:
-    """Which vectors searches of one loaded graph reach. Chroma builds another graph on each load, with other gaps.
+    """Tracks the vectors that searches of one loaded graph do not reach; each load builds a graph with other gaps.
 
-    It is written while no other call runs, and read concurrently.
+    Its methods that write run while no other call does; reads are concurrent.
 
     Attributes:
         beside: the vectors that searches do not reach.
@@ -852,7 +853,7 @@ class SearchReach:
         self.held: int | None = None
 
     def wrote(self, names: list[str]) -> None:
-        """Record stored vectors: whether searches reach them is unknown, and older values are outdated."""
+        """Record that vectors were stored; searches may not reach them, and earlier values are outdated."""
         self._fresh += names
         self.removed(names)
 
@@ -863,10 +864,9 @@ class SearchReach:
 
     @property
     def due(self) -> bool:
-        """Whether enough was written for another scan of the graph.
+        """Whether enough vectors were written to scan the graph again.
 
-        A graph that was never scanned is scanned at its first search, since the process may close before
-        that.
+        A new graph is scanned at its first search only, since the process may close before.
         """
         return bool(self._fresh) and self.held is not None and len(self._fresh) * SCAN_SHARE >= self.held
 
@@ -886,9 +886,9 @@ class SearchReach:
 
 
 def _unreached(collection: Collection, held: int, starts: tuple[Vector, ...]) -> Beside:
-    """Return the vectors that a search for everything does not reach.
+    """Return the vectors that a search for all `held` vectors does not reach.
 
-    The result depends on the search's entry point. The graph is connected except for islands of the same text
+    The result depends on the search's entry point. The graph is connected except for clusters of one text
     stored hundreds of times, so missed vectors are used as further start points.
     """
     if not held:
@@ -912,7 +912,7 @@ def _reached(collection: Collection, starts: Matrix, held: int) -> set[str]:
 
 
 def _stored(collection: Collection, names: set[str]) -> Beside:
-    """Return these vectors as stored."""
+    """Return the stored vectors with these ids."""
     ids = np.sort(np.array([int(name) for name in names], np.int64))
     pages = []
     for start in range(0, len(ids), _PAGE):
@@ -933,7 +933,7 @@ def _stored(collection: Collection, names: set[str]) -> Beside:
 def give_back_memory() -> None:
     """Return freed memory to the operating system if the C library is glibc.
 
-    glibc keeps memory below a block still in use: 330 MB after closing Chroma 20 times.
+    glibc keeps freed memory below a block that is still in use: 330 MB after closing Chroma 20 times.
     """
     if trim := _malloc_trim():
         trim(0)

@@ -41,14 +41,14 @@ def _nothing() -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class ItemColumns:
-    """An immutable snapshot of the texts of items; every array has length n.
+    """An immutable snapshot of the units that are texts of stored items; every array has length n.
 
     Attributes:
         units: row ids, ascending.
         items: row id of each text's item.
         codes: position of the item's namespace in `namespaces`.
         namespaces: the distinct namespaces; shared with later snapshots, which may append to it.
-        positions: position of each namespace in `namespaces`, shared likewise.
+        positions: position of each namespace in `namespaces`; also shared.
     """
 
     units: IntArray = field(default_factory=_nothing)
@@ -75,7 +75,7 @@ class ItemColumns:
         )
 
     def under(self, prefix: Namespace) -> tuple[IntArray, IntArray]:
-        """Return units and items whose namespace starts with a prefix."""
+        """Return the units, and the item of each, whose namespace starts with a prefix."""
         if not prefix:
             return self.units, self.items
         labels = len(prefix)
@@ -91,11 +91,11 @@ class ItemColumns:
 
 
 def items_in_order(units: IntArray, of: tuple[IntArray, IntArray]) -> IntArray:
-    """Return the items of units, in the units' order, each once; units of no item are left out.
+    """Map units to their items, in the units' order, without duplicates; units without an item are left out.
 
     Args:
         units: row ids, best first.
-        of: units, ascending, and the item of each.
+        of: row ids of units, ascending, and the item of each.
     """
     known, items = of
     if not len(known) or not len(units):
@@ -107,7 +107,7 @@ def items_in_order(units: IntArray, of: tuple[IntArray, IntArray]) -> IntArray:
     return ordered
 
 
-# Rows and pairs among which repetitions are found; metadata that recurs does so within that many.
+# Latest rows and pairs in the lookup tables; repeated metadata usually recurs within that many.
 REMEMBERED = 4_096
 
 Codes32 = npt.NDArray[np.int32]
@@ -135,7 +135,7 @@ class _Growing:
         self._used = total
 
     def array(self) -> Codes32:
-        """Return the current content. Another thread may append meanwhile: the length is read first."""
+        """Return the current content; the length is read first, because another thread may append."""
         used = self._used
         return self._buffer[:used]
 
@@ -143,8 +143,7 @@ class _Growing:
 class MetadataRows:
     """Distinct metadata by row number; row 0 is empty. Append-only and shared by snapshots: one writer, many readers.
 
-    Repetitions are found among the last REMEMBERED rows and pairs, which bounds the cost of the lookup
-    tables: unique metadata (ids of messages) costs its values and a few bytes.
+    Only repetitions of the last REMEMBERED rows and pairs are recognised, which bounds the lookup tables.
     """
 
     def __init__(self) -> None:
@@ -161,7 +160,7 @@ class MetadataRows:
     def coded(self, written: Iterable[str]) -> list[int]:
         """Return the row number of each metadata, given as JSON; empty text means none.
 
-        Anything but a JSON object (from a damaged memory, reported where it is served) counts as none.
+        Anything but a JSON object counts as none: it is from a damaged memory, which is reported when it is served.
         """
         return [self._row(text) if text else 0 for text in written]
 
@@ -182,9 +181,9 @@ class MetadataRows:
         self._known_rows[text] = row
         return row
 
-    def _pair(self, key: str, value: Any) -> int:  # noqa: ANN401 - as JSON has it
+    def _pair(self, key: str, value: Any) -> int:  # noqa: ANN401 - any JSON value
         name = self._keys.setdefault(key, len(self._keys))
-        known = (name, repr(value))  # in repr, 1, 1.0, "1" and True differ
+        known = (name, repr(value))  # repr distinguishes 1, 1.0, "1" and True
         if (pair := self._known_pairs.get(known)) is not None:
             return pair
         self._values.append(value)
@@ -195,7 +194,7 @@ class MetadataRows:
         return len(self._values) - 1
 
     def passing(self, condition: MetadataTest) -> BoolArray:
-        """Return which rows match a condition, (rows,)."""
+        """Return a mask of the rows that match a condition, (rows,)."""
         return self._passing(condition, self._ends.array())
 
     def _passing(self, condition: MetadataTest, ends: Codes32) -> BoolArray:
@@ -231,17 +230,16 @@ FACT_TYPES = list(FactType)
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """An immutable snapshot, ordered by row id; every array has length n.
+    """An immutable snapshot of a bank's units, ordered by row id; every array has length n.
 
     Attributes:
         ids, types, starts, ends, mentioned, closed, tokens, compact, heads, lasting: as in `UnitColumns`;
-            waiting turns, items of documents and texts of stored items have type codes of their own;
-            `found_types` includes the first two, and nothing the last.
+            turns waiting for extraction, items of documents and texts of stored items have separate type
+            codes, of which `found_types` selects the first two.
         tag_sets: position of each unit's tag set in `vocabulary`.
-        threads: position of each turn's thread in `thread_names`; 0 for units that are not one message word
-            for word.
-        speakers: position of each turn's speaker in `speaker_names`; 0 likewise.
-        metadata: each unit's row in `metadata_rows`.
+        threads: position of each turn's thread in `thread_names`; 0 for units that are not verbatim turns.
+        speakers: position of each turn's speaker in `speaker_names`; 0 for units that are not verbatim turns.
+        metadata: row of each unit's metadata in `metadata_rows`.
         vocabulary: the distinct tag sets.
         thread_names: the distinct threads of turns; the first one is empty.
         speaker_names: the distinct speakers; the first one is empty.
@@ -280,7 +278,7 @@ class Columns:
         return np.where(self.ids[at] == ids, at, -1)
 
     def allowed(self, ids: IntArray, mask: BoolArray) -> BoolArray:
-        """Return for each id whether it is known and selected by the mask (over positions)."""
+        """Return a mask of the ids that are known and selected by a mask over positions."""
         at = self.positions(ids)
         if not len(mask):
             return np.zeros(len(ids), bool)
@@ -289,12 +287,12 @@ class Columns:
 
     @property
     def waiting(self) -> BoolArray:
-        """Mask of the turns that wait for extraction, (n,)."""
+        """Mask of the turns waiting for extraction, (n,)."""
         turns: BoolArray = (self.types >= WAITING) & (self.types < STORED)
         return turns
 
     def points(self) -> IntArray:
-        """Return each unit's point in time, microseconds: midpoint of its occurrence, else when it was mentioned."""
+        """Return each unit's point in time in microseconds: the midpoint of its occurrence, else its mention."""
         return points_in_time(self.starts, self.ends, self.mentioned)
 
 
@@ -332,7 +330,7 @@ def empty_columns() -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Position of each distinct tag set, thread, speaker and metadata; grows with new ones."""
+    """Codes of the distinct tag sets, threads, speakers and metadata, extended as new ones occur."""
 
     tag_sets: dict[frozenset[str], int]
     threads: dict[str, int]
@@ -351,7 +349,7 @@ class Codes:
 
 
 def snapshot(arrays: Mapping[str, IntArray], codes: Codes, gaps: IntArray, before: Columns) -> Columns:
-    """Build columns from these arrays; name lists without additions are shared with the earlier snapshot."""
+    """Build columns from arrays; unchanged lists of names are shared with the earlier snapshot."""
     return Columns(
         **arrays,
         vocabulary=_names(codes.tag_sets, before.vocabulary),
@@ -367,7 +365,7 @@ def _names(codes: Mapping[Code, int], before: tuple[Code, ...]) -> tuple[Code, .
 
 
 def coded_arrays(changes: UnitColumns, codes: Codes) -> dict[str, IntArray]:
-    """Return the changed rows' values for every column of ARRAYS."""
+    """Return the values of the changed rows, by column of ARRAYS."""
     coded = {
         "tag_sets": _coded([frozenset(tags) for tags in changes.tags], codes.tag_sets),
         "threads": _coded([thread for thread, _ in changes.turns], codes.threads),
@@ -399,7 +397,7 @@ def _positions(values: Sequence[Code]) -> dict[Code, int]:
 
 
 def _coded(values: Sequence[Code], codes: dict[Code, int]) -> IntArray:
-    """Return each value's position among the distinct ones, appending new ones."""
+    """Return the code of each value, adding codes for new values."""
     return np.fromiter((codes.setdefault(value, len(codes)) for value in values), np.int64, len(values))
 
 
@@ -425,7 +423,7 @@ def _of_codes(columns: Columns, types: Sequence[FactType], *shifts: int) -> Bool
 
 
 def mentioned_by(columns: Columns, moment: datetime) -> BoolArray:
-    """Mask of units mentioned no later than a moment, by seconds as in `model.time.no_later`."""
+    """Mask of units mentioned no later than a moment, compared by seconds as in `model.time.no_later`."""
     mentioned: BoolArray = columns.mentioned // SECOND <= to_micros(moment) // SECOND
     return mentioned
 
@@ -433,8 +431,8 @@ def mentioned_by(columns: Columns, moment: datetime) -> BoolArray:
 def valid_at(columns: Columns, as_of: datetime | None) -> BoolArray:
     """Mask of units valid now, or at a moment of conversation time: mentioned by then and not yet closed.
 
-    Compared by seconds, as in `model.time.no_later`. A unit is also invalid between a closing and its
-    restoring.
+    Times are compared by seconds, as in `model.time.no_later`. A unit is also invalid between a closing and a
+    later restoration.
     """
     if as_of is None:
         current: BoolArray = columns.closed == NEVER
@@ -482,7 +480,7 @@ def _by_tag_set(columns: Columns, selects: Callable[[frozenset[str]], bool]) -> 
 
 
 def tags_select(own: frozenset[str], wanted: frozenset[str], match: TagsMatch) -> bool:
-    """Tell whether a unit with tags `own` matches a filter for `wanted`, by the rules of `TagsMatch`."""
+    """Return whether a unit with tags `own` matches a filter for `wanted`, by the rules of `TagsMatch`."""
     if match == TagsMatch.EXACT:
         return own == wanted
     if not own:
@@ -491,7 +489,7 @@ def tags_select(own: frozenset[str], wanted: frozenset[str], match: TagsMatch) -
 
 
 def group_selects(own: frozenset[str], group: TagGroup) -> bool:
-    """Tell whether a unit with tags `own` matches a boolean condition on tags."""
+    """Return whether a unit with tags `own` matches a boolean condition on tags."""
     if isinstance(group, TagLeaf):
         return tags_select(own, frozenset(group.tags), group.match)
     if isinstance(group, TagNot):

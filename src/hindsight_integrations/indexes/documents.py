@@ -17,10 +17,10 @@ from hindsight_integrations.model.units import MemoryUnit
 
 @dataclass(frozen=True, slots=True)
 class DocumentItems:
-    """The items served with their documents at a moment: pairs of row ids, in order of the items.
+    """The items to serve with each document at a moment, as pairs of row ids, ordered by item.
 
-    A document that has ended is served with the items that were valid until then. A valid item whose document
-    is not valid (the document's message was edited, the item came from another message) is served alone.
+    An invalid document is served with the items that were valid until it ended. A valid item of an invalid
+    document is served alone, as when the document's message was edited and the item came from another one.
 
     Attributes:
         items: row ids of items, ascending, (n,).
@@ -32,7 +32,7 @@ class DocumentItems:
 
     @classmethod
     def at(cls, columns: Columns, as_of: datetime | None) -> DocumentItems:
-        """Return those of a bank now, or at a moment of conversation time."""
+        """Return the items of a bank now, or at a moment of conversation time."""
         at = np.flatnonzero(columns.heads)
         head_at = columns.positions(columns.heads[at])
         at, head_at = at[head_at >= 0], head_at[head_at >= 0]
@@ -48,7 +48,7 @@ class DocumentItems:
         return alone
 
     def as_their_documents(self, mask: BoolArray, columns: Columns) -> BoolArray:
-        """Change a mask over the columns' positions so that an item passes if its document does."""
+        """Return a mask over the columns' positions in which each item has the value of its document."""
         if not len(self.items):
             return mask
         passing: BoolArray = mask.copy()
@@ -56,14 +56,14 @@ class DocumentItems:
         return passing
 
     def documents_of(self, ids: IntArray) -> IntArray:
-        """Map each unit to what it is served as: an item to its document, others to themselves, (n,)."""
+        """Map items to their documents, and other units to themselves, (n,)."""
         if not len(self.items) or not len(ids):
             return ids
         at = np.minimum(np.searchsorted(self.items, ids), len(self.items) - 1)
         return np.where(self.items[at] == ids, self.heads[at], ids)
 
     def whole(self, hits: Hits) -> Hits:
-        """Replace items in a ranked list by their documents, each once, at its best item's rank."""
+        """Replace items in a ranked list by their documents, each at the rank of its best item, without duplicates."""
         documents = self.documents_of(hits.ids)
         if documents is hits.ids:
             return hits
@@ -72,7 +72,7 @@ class DocumentItems:
         return Hits(documents[first], hits.scores[first])
 
     def rows_of(self, documents: IntArray) -> dict[int, list[int]]:
-        """Return row ids of the items served with each document; documents without any are left out."""
+        """Return the row ids of the items served with each document; documents without items are left out."""
         if not len(self.items):
             return {}
         by_document: dict[int, list[int]] = {}
@@ -87,7 +87,7 @@ def read_items(
 ) -> dict[int, list[MemoryUnit]]:
     """Read the items of each document, in serving order.
 
-    A field keeps the position of its first item, even if that item is gone.
+    The order of fields is that of their first items, including invalid ones.
     """
     if not rows:
         return {}
@@ -108,10 +108,10 @@ def valid_items(
     """Return the currently valid items of each document among the units (by row id), in serving order.
 
     Args:
-        ids: row ids.
+        ids: row ids of the units.
         ledger: the ledger or a snapshot.
-        bank: its name.
-        held: ids of closed items that count as valid.
+        bank: the bank's name.
+        held: ids of closed items to include.
     """
     every = ledger.units.items_of(bank, np.fromiter(ids, np.int64))
     if not every:
@@ -132,9 +132,9 @@ def as_they_stand(units: Mapping[int, MemoryUnit], ledger: LedgerReader, bank: s
     """Return the units with their full texts, documents with their currently valid items; in the order given.
 
     Args:
-        units: by row id.
+        units: the units by row id.
         ledger: the ledger or a snapshot.
-        bank: its name.
+        bank: the bank's name.
     """
     items = valid_items(units, ledger, bank)
     return {

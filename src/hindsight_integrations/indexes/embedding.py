@@ -68,7 +68,7 @@ def passage_cosines(cosines: FloatArray, thresholds: Thresholds) -> Float64Array
 
 
 def _on_line(cosine: Cosine, low: tuple[float, float], high: tuple[float, float]) -> Cosine:
-    """Map a cosine by the line through two points (own, reference); unchanged if the own ones do not increase."""
+    """Map a cosine by the line through two points (own, reference); return it unchanged if the own values do not increase."""
     span = high[0] - low[0]
     if span <= 0.0:
         return cosine
@@ -76,18 +76,18 @@ def _on_line(cosine: Cosine, low: tuple[float, float], high: tuple[float, float]
 
 
 def embedding_text(text: str, occurred: Interval | None, mentioned_at: datetime) -> str:
-    """Return the text to embed: the stored text with a readable time (paper section 4.1.2; earlier paper 2.3.2)."""
+    """Return the text to embed: the stored text with a readable date (paper section 4.1.2; earlier paper 2.3.2)."""
     return f"{text} ({readable_time(occurred, mentioned_at)})"
 
 
 def embed_units(units: Sequence[MemoryUnit], embedder: Embedder) -> Matrix:
-    """Embed memory units, (n, dimension); the only source of stored vectors.
+    """Embed memory units, (n, dimension); all stored vectors come from here.
 
     Raises:
         ModelError: the embedder failed, or its vectors are invalid.
     """
     texts = [
-        unit.text  # an item has no time
+        unit.text  # an item has no date
         if unit.kind is UnitKind.ITEM
         else embedding_text(unit.text, unit.occurred, unit.mentioned_at)
         for unit in units
@@ -96,7 +96,7 @@ def embed_units(units: Sequence[MemoryUnit], embedder: Embedder) -> Matrix:
 
 
 def embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:
-    """Embed texts, and check number, dimension and values of the vectors."""
+    """Embed texts, and check the number, dimension and values of the vectors."""
     identity = embedder.identity
     vectors, expected = embedder.embed_documents(texts), (len(texts), identity.dimension)
     if vectors.shape != expected:
@@ -112,7 +112,7 @@ def question_vector(query: RecallQuery, embedder: Embedder) -> Vector:
     """Return a question's vector: the caller's, the mean of the caller's texts, or the embedder's.
 
     Raises:
-        WrongDimension: the caller's vector is from another embedder.
+        WrongDimension: the caller's vector has another dimension than the embedder's.
         InvalidRequest: the vectors of the caller's texts cancel out.
         ModelError: the embedder failed.
     """
@@ -130,11 +130,11 @@ def question_vector(query: RecallQuery, embedder: Embedder) -> Vector:
     return np.asarray(mean / length, np.float32)
 
 
-MOST_REMEMBERED = 2_048  # three megabytes for a common embedder; least recently used ones are dropped first
+MOST_REMEMBERED = 2_048  # vectors; 3 MB for a common embedder. The least recently used ones are dropped first
 
 
 class RememberedVectors:
-    """A cache of vectors by the hash of their text, so that it contains no erased words. Thread-safe."""
+    """A cache of vectors by hash of the text, which keeps no text that may be erased later. Thread-safe."""
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self._most, self._lock = most, Lock()

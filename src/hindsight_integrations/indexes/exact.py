@@ -30,31 +30,31 @@ from hindsight_integrations.model.watermark import Watermark
 SCORES_AT_ONCE = 16_000_000  # floats: 64 MB of scores per block of queries, for a bank of any size
 
 ROUNDING = 1e-5
-"""How far two float32 dot products of the same unit vectors may differ, with a wide margin (measured: 3e-8).
+"""Maximum difference between two float32 dot products of the same unit vectors, with a wide margin (measured: 3e-8).
 
-BLAS gives equal rows scores that differ in the last bit, depending on their position in the matrix (measured
-at 100k x 384). So BLAS only selects candidates, and `Rows._cosines` computes the scores.
+BLAS scores of equal rows may differ in the last bit, depending on the position in the matrix (measured at
+100k x 384). So BLAS only selects candidates, and `Rows._cosines` computes the scores.
 """
 
 FEW_QUERIES = 4
-"""Queries that are scored one by one.
+"""Maximum number of queries that are scored one by one, without BLAS.
 
-Reading the matrix dominates with and without BLAS, but BLAS wakes threads and waits for them: 48 ms instead
-of 0.8 at 10k x 384 while other threads keep the cores busy.
+Reading the matrix takes most of the time either way, but BLAS waits for its threads: 48 instead of 0.8 ms at
+10k x 384 while other threads keep the cores busy.
 """
 
-# Selecting rows copies them, at ten times the cost of reading in place (0.5 and 0.05 us a row, 100k x 384).
+# Cost of selecting a row, which copies it, relative to reading it in place (0.5 and 0.05 us at 100k x 384).
 PICK_COST = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows that searches see. Never modified after publication.
+    """Vectors with their ids. Never modified after searches can see them.
 
     Attributes:
-        ids: (n,), ascending.
-        matrix: their vectors, (n, dimension).
-        hidden: mask of rows that must not be found, (n,); None if there are none.
+        ids: row ids, ascending, (n,).
+        matrix: the vectors, (n, dimension).
+        hidden: mask of the rows that searches must ignore, (n,); None if there are none.
     """
 
     ids: IntArray
@@ -68,10 +68,10 @@ class Rows:
         """Reject vectors of another dimension.
 
         Raises:
-            IndexOutOfStep: they have another dimension; the error names the bank.
+            IndexOutOfStep: the dimension differs.
         """
         if len(self) and vectors.shape[1] != self.matrix.shape[1]:
-            reason = f"it holds vectors of {self.matrix.shape[1]} dimensions and was given {vectors.shape[1]}"
+            reason = f"its vectors have {self.matrix.shape[1]} dimensions, the new ones {vectors.shape[1]}"
             raise IndexOutOfStep("vector", bank, reason)
 
     def search(self, queries: Matrix, limit: int) -> list[Hits]:
@@ -137,7 +137,7 @@ class Rows:
         if len(self.ids) == 0:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         if self.hidden is None and len(ids) == len(self.ids) and np.array_equal(ids, self.ids):
-            everywhere = np.arange(len(ids))  # a whole bank: saves 2 ms of searching at 100k
+            everywhere = np.arange(len(ids))  # all ids of a bank: skips a lookup that takes 2 ms for 100k
             return everywhere, everywhere
         positions = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
         here = self.ids[positions] == ids
@@ -164,7 +164,7 @@ def no_rows() -> Rows:
 
 
 def _shortlist(rough: FloatArray, limit: int) -> IntArray:
-    """Return positions of the best `limit` scores and of all that rounding could have excluded."""
+    """Return the positions of the best `limit` scores, and of scores that only rounding may have lowered."""
     if limit >= len(rough):
         return np.arange(len(rough))
     cut = np.partition(rough, len(rough) - limit)[len(rough) - limit]
@@ -260,7 +260,7 @@ class ExactVectorIndex:
         self._store = self._rows = rows
 
     def _append(self, ids: IntArray, vectors: Matrix) -> None:
-        """Write behind the rows that searches see, then publish a longer view of the same store."""
+        """Write the rows after those that searches see, then publish a longer view of the same buffer."""
         used = len(self._rows.ids)
         total = used + len(ids)
         if total > len(self._store.ids) or used == 0:
@@ -271,7 +271,7 @@ class ExactVectorIndex:
 
 
 def _grown(rows: Rows, capacity: int, dimension: int) -> Rows:
-    """Return a store of `capacity` rows that starts with the given ones."""
+    """Return a buffer of `capacity` rows that starts with the given ones."""
     store = Rows(np.empty(capacity, np.int64), np.empty((capacity, dimension), np.float32))
     if used := len(rows.ids):
         store.ids[:used] = rows.ids
@@ -304,10 +304,9 @@ Part: TypeAlias = tuple[IntArray, Matrix]
 """Row ids (n,) and their vectors (n, dimension)."""
 
 
-# The files of a bank's vectors, memory-mapped: two append-only files (row ids and vectors in the same order),
-# and a small record of how many rows are valid. Valid rows are never modified: removing rows writes both
-# files again under another number. So a reader of a mapping keeps seeing what it opened, and a kill leaves
-# either the old or the new state.
+# A bank's vectors are in two memory-mapped, append-only files (row ids, and vectors in the same order), and a
+# small record contains the number of valid rows. Valid rows are never modified: removing rows writes both files
+# again under another number. So existing mappings stay valid, and a kill leaves either the old or the new state.
 @dataclass(frozen=True, slots=True)
 class Contents:
     """The record of a bank's files.
@@ -320,7 +319,7 @@ class Contents:
         ids_checksum: CRC-32 of the row ids.
         sample_checksum: CRC-32 of SAMPLE evenly spaced vectors, which detects an overwritten file without
             reading all of it.
-        format: format of these files.
+        format: version of the file format.
     """
 
     mark: str
@@ -345,9 +344,9 @@ class VectorFile:
         return self._contents.rows if self._contents else 0
 
     def open(self) -> tuple[str, Part] | None:
-        """Return the recorded watermark and rows; None if there are none, or some are missing.
+        """Return the recorded watermark and rows; None if no rows are recorded or the files are damaged.
 
-        Rows that a killed process left beyond them are cut off, so that no unrecorded vector stays on disk.
+        Rows after the recorded ones, left by a killed process, are cut off.
 
         Raises:
             OSError: the files can be neither read nor deleted.
@@ -493,17 +492,17 @@ logger = logging.getLogger("hindsight_integrations")
 
 FOLDER = "exact"  # in the data directory
 
-# In memory before the file is written: 3 MB at 384 dimensions, read from the ledger in 20 ms.
+# Vectors in memory before the file is written: 3 MB at 384 dimensions, read from the ledger in 20 ms.
 TAIL_ROWS = 2_000
-TAIL_SHARE = 50  # or this fraction of a larger bank, so that writes stay rare
-REWRITE_SHARE = 16  # the same if rows were replaced, and the file must be rewritten
+TAIL_SHARE = 50  # in a larger bank, 1/50 of its vectors, so that writes stay rare
+REWRITE_SHARE = 16  # 1/16 if rows were replaced, and the file must be rewritten
 
 BLOCK = 8_192  # rows copied at once when the file is rewritten: 12 MB at 384 dimensions
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """The rows that searches see: those of the file, and newer ones that were added or replace some of them."""
+class _SearchedRows:
+    """The rows that searches see: those of the file, and newer ones in memory, which may replace some of them."""
 
     stored: Rows
     tail: Rows
@@ -512,8 +511,8 @@ class _Held:
 class MappedVectorIndex:
     """A VectorIndex and VectorScorer whose vectors are memory-mapped from a file.
 
-    New vectors stay in memory until there are enough, so the durable watermark may lag behind; after a kill
-    they are read from the ledger again. Removed vectors leave the file with the next `advance`. If the file
+    New vectors stay in memory until there are enough to write, so the durable watermark may lag behind; after a
+    kill they are read from the ledger again. Removed vectors leave the file with the next `advance`. If the file
     cannot be written (a full disk), the vectors are served from memory, and the next `advance` tries again.
     One writer; searches take no lock.
     """
@@ -524,7 +523,7 @@ class MappedVectorIndex:
         self._stored = no_rows()
         self._watermark: Watermark | None = None
         self._recorded: Watermark | None = None  # the watermark in the file
-        self._ahead = False  # whether the file contains more than its watermark says
+        self._ahead = False  # whether the file contains commits after its watermark
         self._unclean = False  # whether the file contains removed vectors
         with self._files():
             if kept := file.open():
@@ -558,7 +557,7 @@ class MappedVectorIndex:
         self._tail.upsert(ids, vectors)
         self._stored = stored.hiding(ids)
         self._publish()
-        if self._grows and self._enough:  # while a bank is filled at once, it is never in memory as a whole
+        if self._grows and self._enough:  # so that a bank that is filled at once need not fit into memory
             self._store(self._recorded)
             self._ahead = True
 
@@ -658,16 +657,16 @@ class MappedVectorIndex:
                 order = np.argsort(ids, kind="stable")
                 part = self._file.rewrite(ids[order], self._blocks(order), str(mark or ""))
         except OSError as error:
-            logger.warning("bank %r: its vectors cannot be written to disk now: %s", self._bank, error)
+            logger.warning("bank %r: its vectors could not be written to disk: %s", self._bank, error)
             self._give_up()
             return
         self._recorded, self._ahead, self._unclean = mark, False, False
         self._stored = Rows(*part)
-        self._held = _Held(self._stored, no_rows())
+        self._held = _SearchedRows(self._stored, no_rows())
         self._tail.clear()
 
     def _give_up(self) -> None:
-        """Delete a file with removed vectors that could not be rewritten; searches go on with the mapping."""
+        """Delete the file if it contains removed vectors and could not be rewritten; searches use the open mapping."""
         if not self._unclean:
             return
         with self._files():
@@ -689,7 +688,7 @@ class MappedVectorIndex:
             yield block
 
     def _publish(self) -> None:
-        self._held = _Held(self._stored, self._tail.rows)
+        self._held = _SearchedRows(self._stored, self._tail.rows)
 
     @contextmanager
     def _files(self) -> Iterator[None]:

@@ -29,7 +29,7 @@ from hindsight_integrations.model.watermark import Watermark
 
 T = TypeVar("T")
 
-_WORD = re.compile(r"[^\W_]+")  # as in FTS5's unicode61: letters and digits
+_WORD = re.compile(r"[^\W_]+")  # letters and digits, as in FTS5's unicode61
 _POSSESSIVE = re.compile(r"['\u2019\uff07][sS]\b")  # as in Lucene's EnglishPossessiveFilter
 
 # Lucene's EnglishAnalyzer.ENGLISH_STOP_WORDS_SET, so that both backends ignore the same words
@@ -42,7 +42,7 @@ STOP_WORDS = frozenset(
 
 _SCHEMA = """
 PRAGMA journal_mode = WAL;
-PRAGMA synchronous = NORMAL;  -- a power cut may undo the last commits, but rows and watermark together
+PRAGMA synchronous = NORMAL;  -- a power cut may undo the last commits, but always rows and watermark together
 PRAGMA secure_delete = ON;    -- forgotten words must not linger in free pages
 CREATE VIRTUAL TABLE IF NOT EXISTS docs USING fts5(text, tokenize = 'porter unicode61');
 CREATE VIRTUAL TABLE IF NOT EXISTS told USING fts5(text, tokenize = 'porter unicode61');
@@ -106,7 +106,7 @@ class Fts5Store:
         self.dirty = self.holds_removed = False
 
     def upsert(self, ids: list[int], texts: list[str], told: list[str]) -> None:
-        """Index texts without stop words, so that lengths mean the same as in Lucene."""
+        """Index texts without stop words, so that their lengths are those of Lucene."""
         self.remove(ids)
         for table, given in (("docs", texts), ("told", told)):
             rows = [
@@ -130,7 +130,7 @@ class Fts5Store:
             self._begin()
 
     def advance(self, mark: Watermark) -> None:
-        """Commit. Deletions first merge the index into one segment, which removes all their words."""
+        """Commit. After deletions, first merge the index into one segment, which removes the deleted words."""
         self._begin()
         if self.holds_removed:
             self._connection.execute("INSERT INTO docs (docs) VALUES ('optimize')")
@@ -171,15 +171,15 @@ class Fts5Store:
                 self._connection.execute("COMMIT")
 
     def abandon(self) -> None:
-        """Close; SQLite rolls the open transaction back."""
+        """Close; SQLite rolls back the open transaction."""
         self._connection.close()
 
     def _begin(self) -> None:
-        """Open the transaction of the next `advance`, unless it is open.
+        """Open the transaction that the next `advance` commits, unless it is open.
 
         Raises:
-            sqlite3.DatabaseError: SQLite rolled it back (a full disk, a failed read): its rows are lost, and
-                a watermark must not claim them.
+            sqlite3.DatabaseError: SQLite rolled it back after an error such as a full disk, so its changes
+                are lost and must be written again.
         """
         if self.dirty and not self._connection.in_transaction:
             raise sqlite3.DatabaseError("the changes since the last commit were rolled back")

@@ -1,8 +1,8 @@
-"""MemoryGraph over one rustworkx.PyDiGraph: unit nodes, entity nodes, and edges with interned payloads.
+"""The memory graph, over one rustworkx.PyDiGraph.
 
-A mention is an edge from a unit to an entity (bipartite: cliques of units would explode). A link is an edge
-from its source to its target. Payloads are 1,792 shared integers, link code * 256 + weight in steps of 1/255,
-so that an edge costs no Python object; weights are exact within half a step.
+Units and entities are nodes. A mention is an edge from a unit to an entity, since links between all units of an
+entity would be too many. A link is an edge from its source to its target. An edge's payload is one of 1,792
+shared integers, link code * 256 + round(255 * weight), so that an edge needs no Python object of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ABSENT = -1
 
 
 class NodeIds:
-    """Row ids and their nodes, by ascending id. Ids in ascending order are appended at amortised cost."""
+    """A map from row ids to nodes, sorted by id. Appending ascending ids takes amortised constant time."""
 
     def __init__(self) -> None:
         self._ids, self._nodes = np.empty((2, FIRST_CAPACITY), np.int64)
@@ -71,13 +71,16 @@ class NodeIds:
         self._count = len(self._ids)
 
 
-LEVELS = 255  # weights are stored in steps of 1/255: 120 MB instead of 376 MB for 2M edges
-MENTION = len(LINK_CODES)  # the code of a mention, after those of links
+LEVELS = 255  # steps in which weights are stored: 120 MB instead of 376 MB for 2M edges
+MENTION = len(LINK_CODES)  # code of a mention, after the codes of links
 BATCH = 8_192  # edges passed to rustworkx at once; bounds the Python integers alive during a bulk load
 
 _CODE_STEP = LEVELS + 1
 _PAYLOADS = np.arange((MENTION + 1) * _CODE_STEP).astype(object)
-_NODE_BITS, _CODE_BITS = 30, 3  # an edge key is (source, target, code) in one non-negative int64
+_NODE_BITS, _CODE_BITS = (
+    30,
+    3,
+)  # bits of node and code in an edge key, which packs (source, target, code) into one int64
 
 
 # For each link code, the code seen from the other end: causes <-> caused_by, the others unchanged.
@@ -95,7 +98,7 @@ def _payloads_of(codes: IntArray, weights: FloatArray) -> IntArray:
 
 
 def _edge_keys(rows: IntArray) -> IntArray:
-    """Return the identity of edges: source node, target node and code of (n, 3) rows, packed into (n,) integers."""
+    """Pack source node, target node and code of (n, 3) rows into (n,) integers, which identify the edges."""
     sources, targets, codes = rows[:, 0], rows[:, 1], rows[:, 2] // _CODE_STEP
     return (sources << (_NODE_BITS + _CODE_BITS)) | (targets << _CODE_BITS) | codes
 
@@ -107,14 +110,14 @@ def _rows(edges_of: Callable[[int], Iterable[tuple[int, int, int]]], nodes: Iter
 
 
 def _present(known: NodeIds, ids: IntArray) -> list[int]:
-    """Return the nodes of the known ids, each once, by ascending id."""
+    """Return the nodes of the known ids, by ascending id, without duplicates."""
     nodes = known.nodes(np.unique(ids))
     found: list[int] = nodes[nodes != ABSENT].tolist()
     return found
 
 
 def _distinct(rows: IntArray) -> IntArray:
-    """Drop repeated edges from (n, 3) rows, keeping the first; rows from the ledger are distinct already."""
+    """Drop repeated edges from (n, 3) rows, keeping the first of each."""
     keys = _edge_keys(rows)
     if bool(np.all(keys[1:] > keys[:-1])):
         return rows
@@ -179,7 +182,7 @@ class RustworkxMemoryGraph:
     def _as_rows(
         self, targets_known: NodeIds, sources: IntArray, targets: IntArray, payloads: IntArray
     ) -> IntArray:
-        """Build (source node, target node, payload) rows from ledger ids; the sources are units."""
+        """Build rows of (source node, target node, payload) from ledger ids; the sources are units."""
         return np.column_stack([self._units.nodes(sources), targets_known.nodes(targets), payloads])
 
     def _connect(self, rows: IntArray, fresh: IntArray) -> int:
@@ -192,7 +195,7 @@ class RustworkxMemoryGraph:
         for start in range(0, len(rows), BATCH):
             sources, targets, numbers = rows[start : start + BATCH].T
             shared = _PAYLOADS[numbers].tolist()
-            # An iterator: zip reuses its tuple, so that millions are not created.
+            # An iterator, because zip reuses its tuple instead of creating millions.
             self._graph.add_edges_from(zip(sources.tolist(), targets.tolist(), shared, strict=True))
         return len(rows)
 
@@ -217,7 +220,7 @@ class RustworkxMemoryGraph:
         return mentions
 
     def has(self, units: IntArray) -> list[bool]:
-        """Tell for each unit whether it is a node."""
+        """Return for each unit whether it is a node."""
         with self._lock:
             present: list[bool] = (self._units.nodes(units) != ABSENT).tolist()
             return present
@@ -239,7 +242,7 @@ class RustworkxMemoryGraph:
         leaving = leaving[leaving[:, 2] // _CODE_STEP != MENTION]
         arriving = arriving[
             arriving[:, 0] != arriving[:, 1]
-        ]  # a link to itself is already among the leaving ones
+        ]  # a link from a unit to itself is already among the outgoing edges
         codes = np.concatenate([leaving[:, 2] // _CODE_STEP, _INVERSE[arriving[:, 2] // _CODE_STEP]])
         ends = np.concatenate([leaving[:, :2], arriving[:, 1::-1]])
         levels = np.concatenate([leaving[:, 2], arriving[:, 2]]) % _CODE_STEP
@@ -267,7 +270,7 @@ class RustworkxMemoryGraph:
     def _units_of_node(self, node: int) -> IntArray:
         """Return the units that mention an entity, ascending; cached until its mentions change.
 
-        Reading them from rustworkx costs 0.16 us a mention, and questions repeatedly meet the same hubs.
+        Reading them from rustworkx takes 0.16 us per mention, and many questions use the same entities.
         """
         units = self._units_by_entity.get(node)
         if units is None:

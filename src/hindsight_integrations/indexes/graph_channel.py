@@ -1,7 +1,4 @@
-"""The graph channel: units connected to the question by links, entities or its speaker (paper section 4.2.2, eq. 12).
-
-`walk_of` decides which links the channel may follow.
-"""
+"""The graph channel: units connected to a question by links, entities or a named speaker (paper section 4.2.2, eq. 12)."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ from hindsight_integrations.model.names import normalise_name
 
 
 class Walk(StrEnum):
-    """Which links the graph channel may follow."""
+    """The links that the graph channel may follow."""
 
     NONE = "none"
     CAUSES = "causes"
@@ -39,16 +36,17 @@ class Walk(StrEnum):
 
 
 def walk_of(text: str, named: IntArray, hubs: IntArray, languages: Sequence[Language]) -> Walk:
-    """Decide which links a question lets the channel follow.
+    """Choose the links that the channel may follow for a question.
 
-    All links, if it names an entity that is not a hub, or contains a chain of possessives. Causal links, if
-    it asks for a cause. Otherwise none: spreading from similar units costs recall (measured).
+    These are all links if the question names an entity that is not a hub, or contains a chain of possessives;
+    causal links if it asks for a cause; otherwise none, since spreading from similar units lowers recall
+    (measured).
 
     Args:
         text: the question.
         named: row ids of the entities it names.
         hubs: row ids of entities that transmit no activation.
-        languages: the question's possible languages.
+        languages: possible languages of the question.
     """
     if len(np.setdiff1d(named, hubs)) or chain_steps(text, languages):
         return Walk.ALL
@@ -69,14 +67,14 @@ def graph_channel(
     """Return the units connected to the question, and the turns of the speaker it names.
 
     Args:
-        view: the bank.
-        selected: which units may be found.
-        walk: which links to follow, see `walk_of`.
-        named: the entities the question names.
-        steps: length of a chain of possessives in the question; 0 for none.
-        seeds: the semantic hits, of which the first 20 are entry points.
-        relevance: cosine with the question.
-        limit: maximum number.
+        view: a view of the bank.
+        selected: the units that may be returned.
+        walk: the links to follow, see `walk_of`.
+        named: the entities that the question names.
+        steps: number of hops in the question's chain of possessives ("Alice's manager's team": 2); 0 without one.
+        seeds: the semantic hits, of which the first 20 are starting points.
+        relevance: function that returns the cosine of units with the question.
+        limit: maximum number of hits.
     """
     hits = no_hits()
     if walk is Walk.CAUSES:
@@ -105,8 +103,7 @@ def linked_units(
 ) -> Hits:
     """Return units connected to the best semantic hits and to the entities the question names (paper eq. 12).
 
-    Activation measures how strongly a unit is connected, but is the same for all units of a named entity. The
-    channel's score is therefore activation times cosine.
+    All units of a named entity have the same activation, so the channel's score is activation times cosine.
 
     A chain of possessives (`steps` > 0) is followed only from the named entities, and each distance is ranked
     separately, because units at its end share no words with the question. Arguments are those of
@@ -139,7 +136,7 @@ def causal_units(
 ) -> Hits:
     """Return the best semantic hits with their causes and effects, over causal links only (paper section 4.1.4, eq. 12).
 
-    Hits without a cause stay in the list: without them, the others would all get high ranks.
+    Hits without causes stay in the list, since otherwise all others would get high ranks.
     """
     allowed = partial(view.columns.allowed, mask=selected.mask)
     entry = Hits(seeds.ids[:SEMANTIC_SEEDS], seeds.scores[:SEMANTIC_SEEDS])
@@ -154,10 +151,8 @@ def speaker_turns(
 ) -> Hits:
     """Return the turns of the speaker a question names, most relevant first.
 
-    Speakers are hubs and transmit no activation, since everything mentions them. Having spoken is a closer
-    connection than being mentioned, so a named speaker's own turns are one hop from the question.
-
-    `speaker` contains the person's normalised names.
+    Speakers are hubs and transmit no activation, since many units mention them. But a named speaker's own turns
+    count as one hop from the question. `speaker` contains the person's normalised names.
     """
     columns = view.columns
     theirs = [normalise_name(name) in speaker for name in columns.speaker_names]

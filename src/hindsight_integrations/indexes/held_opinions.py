@@ -1,4 +1,4 @@
-"""Opinions as served: with their current confidence instead of the initial one."""
+"""Opinions with their current confidence instead of the initial one."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 def as_held(
     units: Mapping[int, MemoryUnit], ledger: LedgerReader, bank: str, *, as_of: datetime | None = None
 ) -> dict[int, MemoryUnit]:
-    """Return the units in the order given, opinions with their confidence at a moment.
-
-    Evidence is read only for the opinions among them.
+    """Replace the confidence of the opinions among units by that at a moment; the order of the units is kept.
 
     Args:
-        units: by row id.
+        units: the units by row id.
         ledger: the ledger or a snapshot.
-        bank: its name.
+        bank: the bank's name.
         as_of: conversation time; None means now.
     """
     opinions = [row for row, unit in units.items() if unit.fact_type is FactType.OPINION]

@@ -1,4 +1,4 @@
-"""Hybrid search: semantic and keyword channels, and their rank fusion."""
+"""Hybrid search: the semantic and keyword channels, and rank fusion."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from hindsight_integrations.model.trace import Channel
 
 RRF_K = 60  # k of paper eq. 15 [paper section 4.2.3; recall docs, "Stage 1: Reciprocal Rank Fusion (RRF)"]
 
-_DIGITS = 15  # sums that are equal exactly (1/63 + 1/84 = 1/72 + 1/72) may differ in the 17th digit
+_DIGITS = (
+    15  # decimals kept: mathematically equal sums (1/63 + 1/84 = 1/72 + 1/72) may differ in the 17th digit
+)
 
 
 def reciprocal_rank_fusion(lists: Mapping[Channel, IntArray]) -> tuple[IntArray, npt.NDArray[np.float64]]:
-    """Compute RRF(f) = sum over channels of 1 / (60 + rank) (paper eq. 15); ranks from 1, absent adds 0.
+    """Compute RRF(f) = sum over channels of 1 / (60 + rank) (paper eq. 15); ranks start at 1.
 
     The result does not depend on the order of the channels. An id repeated in one list counts once, at its
     best rank.
@@ -62,12 +64,12 @@ class Selection:
 
     @property
     def all(self) -> bool:
-        """Whether it selects every unit."""
+        """Whether the mask selects every unit."""
         return self.count == len(self.mask)
 
 
 def search_allowed(search: Callable[[int], Hits], view: BankView, selected: Selection, limit: int) -> Hits:
-    """Return the best `limit` selected hits, repeating the unfiltered `search` with doubled sizes."""
+    """Return the best `limit` selected hits, doubling the limit of the unfiltered `search` until there are enough."""
     total = len(view.columns)
     ask = min(limit + total - selected.count, 2 * limit)
     while True:
@@ -105,11 +107,11 @@ def keyword_channel(
     """Return the `limit` best units for a text by BM25 (paper eq. 11).
 
     Args:
-        view: the bank.
-        selected: which units may be found.
+        view: a view of the bank.
+        selected: the units that may be returned.
         text: a bag of words.
-        limit: maximum number.
-        told: search the units with their source turns, instead of the units alone.
+        limit: maximum number of hits.
+        told: whether to search each unit's text combined with its source turns, instead of its text alone.
     """
     if not selected.count:
         return no_hits()
@@ -121,13 +123,13 @@ def keyword_channel(
 def hybrid_search(
     view: BankView, selected: Selection, text: str, vector: Vector, *, limit: int
 ) -> tuple[IntArray, float]:
-    """Return row ids nearest to a text, best first, and the cosine of the semantically nearest, -1 if none.
+    """Search by meaning and words; return row ids, best first, and the best cosine, -1 if there are no hits.
 
     Args:
-        view: the bank; a failed keyword index is left out.
-        selected: which units may be found.
-        text: for the keyword channel.
-        vector: its vector, unit norm.
+        view: a view of the bank; a failed keyword index is left out.
+        selected: the units that may be returned.
+        text: the query, for the keyword channel.
+        vector: the embedded query, unit norm.
         limit: maximum number per channel; the fused list may contain up to twice as many.
     """
     near = semantic_channel(view, selected, vector, limit=limit, floor=-1.0)
@@ -137,24 +139,24 @@ def hybrid_search(
     return reciprocal_rank_fusion(lists)[0], float(near.scores[0]) if len(near) else -1.0
 
 
-# Texts ranked per channel at least, so that pages of one search come from one ranking (no source).
+# Minimum number of texts ranked per channel, so that all pages of a search come from one ranking (no source).
 FEWEST_CANDIDATES = 512
 
 
 def ranked_items(
     view: BankView, of: tuple[IntArray, IntArray], text: str, vector: Vector, *, limit: int
 ) -> tuple[IntArray, Float64Array]:
-    """Rank items by their best text; return them with scores.
+    """Rank items by their texts; return row ids and scores.
 
-    Both channels rank texts, an item takes the rank of its best text, and the two lists are fused. An item's
-    score is its best cosine, raised to that of the best item ranked below it, so that scores never increase
-    down the list.
+    Each channel ranks the texts, an item gets the rank of its best text, and the two lists of items are fused.
+    An item's score is its best cosine or that of a lower-ranked item, whichever is higher, so that scores never
+    increase down the list.
 
     Args:
-        view: the bank.
-        of: the texts that may be found, ascending, and the item of each.
+        view: a view of the bank.
+        of: row ids of the texts that may match, ascending, and the item of each.
         text: the query, for the keyword channel.
-        vector: its vector, unit norm.
+        vector: the embedded query, unit norm.
         limit: number of items wanted; more may be returned.
 
     Returns:
@@ -182,7 +184,7 @@ def ranked_items(
 
 
 def _scores(view: BankView, of: tuple[IntArray, IntArray], vector: Vector, found: IntArray) -> Float64Array:
-    """Return the cosine of each item's nearest text, raised to that of any later item."""
+    """Return the highest cosine of each item, raised to that of any lower-ranked item."""
     units, items = of
     order = np.argsort(found)
     chosen = np.isin(items, found)

@@ -1,4 +1,4 @@
-"""Link expansion, an alternative graph search: one hop, three signals added (recall docs, "Graph Scoring Detail")."""
+"""Link expansion, an alternative graph search: one hop, scored by the sum of three signals (recall docs, "Graph Scoring Detail")."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SEMANTIC_CODE = LINK_CODES[LinkType.SEMANTIC, None]
 
 
 def entity_signal(shared: IntArray) -> Float64Array:
-    """Compute tanh(0.5 * shared entities): 1 gives 0.46, 2 give 0.76, 3 give 0.91 (recall docs, "Graph Scoring Detail")."""
+    """Compute tanh(0.5 * shared entities), 0.46, 0.76, 0.91 for 1, 2, 3 (recall docs, "Graph Scoring Detail")."""
     return np.tanh(0.5 * shared.astype(np.float64))
 
 
@@ -35,10 +35,10 @@ def link_expansion(
 ) -> Hits:
     """Expand one hop: tanh(0.5 * shared entities) + semantic + causal (recall docs, "Graph Scoring Detail").
 
-    Shared entities are the distinct ones, without hubs, that a unit has in common with all seeds together;
-    semantic and causal are the strongest link of that kind to any seed. Fan-out is not capped, since a cap
-    would miscount shared entities. The graph channel does not use it: spreading activation finds 20 points
-    more evidence among facts at 256 tokens.
+    Shared entities are the distinct entities, without hubs, that a unit shares with any seed; semantic and causal
+    are the weights of its strongest links of that kind to any seed. Fan-out is not limited, since a limit would
+    miscount shared entities. The graph channel does not use this function: spreading activation reaches 20 points
+    more evidence recall on facts at 256 tokens.
 
     Returns:
         At most `budget` units, without the seeds, with scores in (0, 3]; ties by cosine, id.
@@ -63,6 +63,6 @@ def link_expansion(
 
 
 def _strongest_link(edges: Edges, codes: list[int]) -> tuple[IntArray, Float64Array]:
-    """Return each unit that links of these kinds lead to, with its largest weight."""
+    """Return each target of links with these codes, with its largest weight."""
     kind = np.isin(edges.codes, codes)
     return strongest(edges.targets[kind], edges.weights[kind].astype(np.float64))

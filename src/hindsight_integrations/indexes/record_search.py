@@ -1,4 +1,4 @@
-"""Record search: complete enumeration of records, half of which top-k retrieval would miss."""
+"""Record search: complete enumeration of records. Top-k retrieval misses half of them."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class RecordFilter:
 
     Attributes:
         kind: kind of record; None means any.
-        category: as the caller wrote it; None means any.
-        unit: unit of the value, canonical; None means any.
-        window: when it happened (or, for undated memories, was mentioned); None means any time.
-        as_of: a moment of conversation time; None means now.
-        include_invalidated: also records of memories that are not valid.
-        tags: visibility tags of their memories, sorted.
-        tags_match: how they select.
+        category: category, as written by the caller; None means any.
+        unit: canonical unit of the value; None means any.
+        window: time window of the event, or of the mention of undated memories; None means any time.
+        as_of: conversation time at which memories must be valid; None means now.
+        include_invalidated: whether to include records of invalid memories.
+        tags: visibility tags of the memories, sorted.
+        tags_match: rule by which a memory's tags match.
         tag_groups: further conditions on tags, all of which must match.
     """
 
@@ -54,35 +54,35 @@ class RecordFilter:
 
 
 def record_filter(kind: str | None, category: str | None, unit: str | None) -> RecordFilter:
-    """Build a filter from a caller's words, interpreted like those of a fact."""
+    """Build a filter from a caller's words, normalised like those of a fact."""
     known, finer = (None, category or "") if kind is None else canonical_kind(kind, category or "")
     wanted = None if unit is None else canonical_unit(unit, money=known in MONEY)
     return RecordFilter(known, finer or None, wanted)
 
 
 def find_records(view: BankView, wanted: RecordFilter) -> list[RecordEntry]:
-    """Return all matching records, in order of time, then of retention; nothing is ranked or cut.
+    """Return all matching records, in order of time, then of retention.
 
     Args:
-        view: the bank; its ledger must be a snapshot (`Ledger.snapshot`).
-        wanted: which records.
+        view: a view of the bank; its ledger must be a snapshot (`Ledger.snapshot`).
+        wanted: the filter.
 
     Raises:
-        MemoryDamaged: some are damaged; a sum without them would be wrong.
+        MemoryDamaged: some memories are damaged, so that a sum would be wrong.
     """
     at, named = _chosen(view, wanted)
     return _entries(view, wanted, view.columns.ids[at], named)
 
 
 def _chosen(view: BankView, wanted: RecordFilter) -> tuple[IntArray, Names | None]:
-    """Return positions of the memories that may have matching records, by time, and the matching categories."""
+    """Return the positions of memories that may have matching records, in order of time, and the matching categories."""
     columns, named = view.columns, _named(view, wanted)
     at = columns.positions(_rows(view, wanted, named))
     at = at[at >= 0]
     mask = shown_at(columns, wanted.as_of, include_invalidated=wanted.include_invalidated)
     mask &= tagged(columns, wanted.tags, wanted.tags_match) & in_groups(columns, wanted.tag_groups)
     if (window := wanted.window) is not None:
-        # By their beginning, so that a value counts in exactly one of two adjoining windows.
+        # By start, so that a value counts in exactly one of two adjacent windows.
         begins = event_moments(columns.starts, columns.mentioned)
         mask &= (begins >= to_micros(window.start)) & (begins < to_micros(window.end))
     at = at[mask[at]]
@@ -97,7 +97,7 @@ def _entries(view: BankView, wanted: RecordFilter, ids: IntArray, named: Names |
     """
     stored = view.ledger.units.get(
         view.bank, ids
-    )  # without units that were erased since the view was made, or are damaged
+    )  # without units that were erased since the view was created, or are damaged
     if len(stored) < len(ids) and (damaged := view.ledger.units.damaged(view.bank, ids)):
         raise MemoryDamaged(view.bank, damaged)
     return [
@@ -112,11 +112,11 @@ def _entries(view: BankView, wanted: RecordFilter, ids: IntArray, named: Names |
 def latest_records(
     view: BankView, wanted: RecordFilter, allowed: BoolArray, *, most: int
 ) -> tuple[list[RecordEntry], int]:
-    """Return matching records in order of time, only of the latest memories if there are many.
+    """Return the matching records of at most `most` latest memories, in order of time.
 
     Args:
-        view: the bank.
-        wanted: which records.
+        view: a view of the bank.
+        wanted: the filter.
         allowed: mask of the memories to consider, over the columns' positions.
         most: maximum number of memories to read.
 
@@ -132,7 +132,7 @@ def latest_records(
 
 
 def _named(view: BankView, wanted: RecordFilter) -> Names | None:
-    """Return the bank's matching categories of each kind; None if any matches."""
+    """Return the bank's matching categories by kind; None if the filter accepts any category."""
     if wanted.category is None:
         return None
     known = KnownCategories(view.ledger.records.categories(view.bank, wanted.kind))
@@ -146,15 +146,15 @@ def _rows(view: BankView, wanted: RecordFilter, named: Names | None) -> IntArray
     if named is None:
         return rows(bank, kind=wanted.kind)
     row_lists = [rows(bank, kind=kind, category=name) for kind, names in named.items() for name in names]
-    if RecordKind.QUANTITY in named:  # of any category: they may be counted in the unit asked for
+    if RecordKind.QUANTITY in named:  # quantities of any category, which may be counted in the requested unit
         row_lists.append(rows(bank, kind=RecordKind.QUANTITY))
     return np.unique(np.concatenate(row_lists)) if row_lists else np.empty(0, np.int64)
 
 
 def _fits(record: Record, wanted: RecordFilter, named: Names | None) -> bool:
-    """Tell whether a record matches kind, unit and category.
+    """Return whether a record matches kind, unit and category.
 
-    A quantity also matches by what it counts: 5,000 steps of category "walking" are steps.
+    The category of a quantity may also match its unit: 5,000 steps of category "walking" match "steps".
     """
     if wanted.kind not in {None, record.kind} or wanted.unit not in {None, unit_of(record)}:
         return False

@@ -30,7 +30,7 @@ Similarity: TypeAlias = Callable[[IntArray], FloatArray]
 """Cosine of the query with each unit, (n,); NaN for a unit without a vector."""
 
 Allowed: TypeAlias = Callable[[IntArray], BoolArray] | IntArray | None
-"""Which units may be visited: a mask over ids, or the sorted ids themselves, or None for all."""
+"""The units that may be visited: a mask over ids, or sorted ids, or None for all."""
 
 
 class Walkable(Protocol):
@@ -49,14 +49,14 @@ class Walkable(Protocol):
         ...
 
 
-FAN_OUT = 200  # units one entity may activate; 20 seeds with that many each take 6 ms
+FAN_OUT = 200  # maximum number of units that one entity activates; 20 seeds with 200 units each take 6 ms
 
 
-SPARSE = 16  # a table over the whole id range pays off if at least one in this many ids is present
+SPARSE = 16  # a table over the id range is used if at least one in this many ids is present
 
 
 def distinct(ids: IntArray) -> IntArray:
-    """Return each id once, ascending; dense ids by a table, in a tenth of the time of sorting."""
+    """Return the distinct ids, ascending; dense ids are found by a table, ten times as fast as by sorting."""
     if len(ids) == 0:
         return ids
     first, last = int(ids.min()), int(ids.max())
@@ -68,7 +68,7 @@ def distinct(ids: IntArray) -> IntArray:
 
 
 def permitted(ids: IntArray, allowed: Allowed) -> BoolArray:
-    """Return which of `ids` may be visited, (n,)."""
+    """Return a mask of the ids that may be visited, (n,)."""
     if allowed is None:
         return np.ones(len(ids), np.bool_)
     return allowed(ids) if callable(allowed) else np.isin(ids, allowed)
@@ -83,7 +83,7 @@ def cosines(ids: IntArray, similarity: Similarity) -> FloatArray:
 
 
 def strongest(ids: IntArray, values: Float64Array) -> tuple[IntArray, Float64Array]:
-    """Return each id once, ascending, with its largest value: the max of paper eq. 12."""
+    """Return the distinct ids, ascending, with their largest values: the max of paper eq. 12."""
     if len(ids) == 0:
         return ids, values
     order = np.argsort(ids, kind="stable")
@@ -141,8 +141,8 @@ def _run_lengths(entities: IntArray) -> IntArray:
 def nearest_together(mentions: Mentions, similarity: Similarity, limit: int) -> IntArray:
     """Return the `limit` units nearest to the query that `nearest_per_entity` keeps, ties by id; ascending.
 
-    Of the `limit` nearest of all, only entities with more than FAN_OUT units among them need their fan-out
-    computed, and there are mostly none.
+    The fan-out limit matters only for entities with more than FAN_OUT units among the `limit` nearest of all,
+    which are rare.
     """
     units = distinct(mentions.units)
     if len(units) > limit:
@@ -156,14 +156,14 @@ def nearest_together(mentions: Mentions, similarity: Similarity, limit: int) -> 
 
 
 def mentioning(graph: Walkable, entities: IntArray, allowed: Allowed) -> Mentions:
-    """Return the permitted units of these entities, by entity, so that others take no place in a fan-out."""
+    """Return the permitted units of these entities, by entity; other units must not count towards the fan-out."""
     mentions = graph.units_of(entities)
     keep = permitted(mentions.units, allowed)
     return Mentions(mentions.units[keep], mentions.entities[keep])
 
 
 DECAY = 0.8  # delta of paper eq. 12 [earlier paper 3.1.3]
-GAIN_CAP = 0.95  # an edge always loses a little, so that activation cannot grow: 2.0 * 0.8 would (no source)
+GAIN_CAP = 0.95  # below 1, so that activation cannot grow along an edge, as with 2.0 * 0.8 (no source)
 ENTITY_WEIGHT = 1.0  # "constant, never decays" [paper eq. 3; earlier paper 2.5.3]
 ENTITY_MULTIPLIER = 1.2  # mu(entity) > 1 [paper eq. 12]; the value has no source
 CAUSAL_MULTIPLIERS = {  # mu of causal links [earlier paper 3.1.3]
@@ -182,7 +182,7 @@ for (_, _relation), _code in LINK_CODES.items():
 
 
 def gain(weights: Float64Array, multipliers: Float64Array, decay: float = DECAY) -> Float64Array:
-    """Compute what an edge passes on: w * delta * mu of paper eq. 12, at most 0.95.
+    """Compute the share of activation that an edge transmits: w * delta * mu of paper eq. 12, at most 0.95.
 
     Args:
         weights: edge weights in [0, 1], (n,).
@@ -198,7 +198,7 @@ def link_gain(edges: Edges) -> Float64Array:
 
 
 def entity_gain() -> float:
-    """Return the gain of the logical hop fact-entity-fact: 1.0 * 0.8 * 1.2, capped."""
+    """Return the gain of a hop from a fact through an entity to another fact: 1.0 * 0.8 * 1.2, capped."""
     return float(gain(np.array([ENTITY_WEIGHT]), np.array([ENTITY_MULTIPLIER]))[0])
 
 
@@ -208,8 +208,8 @@ CAUSAL_CODES = [code for (kind, _), code in LINK_CODES.items() if kind is LinkTy
 class Causes:
     """A view of a graph with only its causal links, and without entities.
 
-    It is used for questions that ask for a cause and name nothing to start from. Spreading over all links
-    from similar units costs evidence.
+    It is used for questions that ask for a cause and name no entity to start from. Spreading over all links from
+    similar units loses evidence recall.
     """
 
     def __init__(self, graph: Walkable) -> None:
@@ -230,48 +230,47 @@ class Causes:
         return Mentions(entities[:0], entities[:0])
 
 
-SEMANTIC_SEEDS = 20  # of "the top semantic hits" [paper section 4.2.2; the number has no source]
+SEMANTIC_SEEDS = 20  # number of "the top semantic hits" [paper section 4.2.2; the value has no source]
 MAX_HOPS = 4  # "limiting spread to ~4-5 hops" [earlier paper 3.1.3]
 ACTIVATION_FLOOR = 0.1  # weaker activation is dropped (no source)
 HUB_SHARE = 0.1  # an entity in more than this share of a bank's units is a hub (no source for the value)
-HUB_UNITS = 4  # but only beyond this many units (no source)
+HUB_UNITS = 4  # a hub has more units than this (no source)
 
-_TIE = 1e-6  # activations this close may be equal as float32, by which they are ranked
+_TIE = 1e-6  # activations with a smaller difference may be equal as float32, in which they are ranked
 
 
 def hub_degree(n_units: int) -> float:
-    """Return the number of mentions beyond which an entity is a hub, in a bank with `n_units` units."""
+    """Return the number of mentions above which an entity is a hub, in a bank with `n_units` units."""
     return max(HUB_UNITS, HUB_SHARE * n_units)
 
 
 def hub_entities(entities: IntArray, degrees: IntArray, n_units: int, roles: IntArray) -> IntArray:
-    """Return hub entities, ascending: they are mentioned everywhere and say nothing about relevance.
+    """Return the hub entities, ascending; a mention in so many units does not indicate relevance.
 
     Args:
         entities: entity ids, (n,).
-        degrees: number of units mentioning each, (n,).
-        n_units: units in the bank.
-        roles: the user, the agent and the speakers, which are always hubs.
+        degrees: number of units that mention each entity, (n,).
+        n_units: number of units in the bank.
+        roles: ids of the user, the agent and the speakers, which are always hubs.
     """
     return np.union1d(entities[degrees > hub_degree(n_units)], roles)
 
 
 @dataclass(frozen=True, slots=True)
 class _Activation:
-    """Activation of units (or of entities): ids ascending, activations, and the hop at which each was reached."""
+    """The activation of units or entities: ids, ascending, with values and the hop at which each was reached."""
 
     ids: IntArray
     values: Float64Array
     hops: IntArray
 
     def absorb(self, ids: IntArray, values: Float64Array, hop: int) -> tuple[_Activation, _Activation]:
-        """Merge higher activations (ids ascending); return the merged field and the part that increased."""
+        """Merge other activations (ids ascending), keeping the higher; return the result and the part that increased."""
         names = np.union1d(self.ids, ids)
         merged = _Activation(names, np.zeros(len(names)), np.zeros(len(names), np.int64))
         old, new = np.searchsorted(names, self.ids), np.searchsorted(names, ids)
         merged.values[old], merged.hops[old] = self.values, self.hops
-        # Compared as float32, by which units are ranked: an increase in the last digits would only change a
-        # unit's hop.
+        # Compared as float32, in which units are ranked: an increase in the last digits would only change the hop.
         higher = values.astype(np.float32) > merged.values[new].astype(np.float32)
         rose = new[higher]
         merged.values[rose], merged.hops[rose] = values[higher], hop
@@ -280,8 +279,8 @@ class _Activation:
     def bar(self, limit: int) -> float:
         """Return the activation needed to be among the `limit` highest, at least the floor.
 
-        Gains are below 1 and activations only increase, so units below the bar, and whatever they would
-        activate, stay out.
+        Gains are below 1 and activations only increase, so units below it, and units that they would activate,
+        cannot be among the highest later.
         """
         if limit > len(self.ids):
             return ACTIVATION_FLOOR
@@ -302,7 +301,7 @@ class _Activation:
 
     def top(self, limit: int, similarity: Similarity) -> IntArray:
         """Return positions of the most active, best first; ties by hop, cosine, id."""
-        # float32 as in Hits: two paths of equal strength must tie whatever the order of multiplication.
+        # float32 as in Hits, so that two paths of equal strength tie regardless of the order of multiplication.
         return best(self.ids, (-self.values.astype(np.float32), self.hops), limit, similarity)
 
 
@@ -319,7 +318,7 @@ class _Walk:
 
     Attributes:
         graph, muted, allowed, similarity, budget: as in `spread`.
-        cut: whether only the `budget` most active units are wanted, so that others need not be read.
+        cut: whether only the `budget` most active units are returned, so that others need not be read.
     """
 
     graph: Walkable
@@ -334,7 +333,7 @@ class _Walk:
         return units.bar(self.budget) if self.cut else ACTIVATION_FLOOR
 
     def admit(self, ids: IntArray, values: Float64Array, bar: float) -> tuple[IntArray, Float64Array]:
-        """Return each permitted unit with its maximum, none below the bar; ids ascending."""
+        """Return the permitted units at or above the bar, ids ascending, with their largest values."""
         enough = values >= bar
         ids, values = strongest(ids[enough], values[enough])
         keep = permitted(ids, self.allowed)
@@ -345,13 +344,13 @@ class _Walk:
     ) -> tuple[IntArray, Float64Array]:
         """Return units one hop from the activated ones, with their activation; ids ascending.
 
-        The strongest entities come first: they raise the bar for the others, and those for links. Anything
-        below the bar neither ends among the most active nor passes anything on.
+        The strongest entities come first: they raise the bar for other entities, and all entities for links. Units
+        below the bar cannot be among the most active, and are not expanded.
 
         Args:
             units: everything activated so far.
-            active: the units that pass activation on.
-            risen: the entities that pass activation on.
+            active: the units that transmit activation.
+            risen: the entities that transmit activation.
             hop: number of the hop.
         """
         bar = self.bar(units)
@@ -365,7 +364,7 @@ class _Walk:
         return strongest(ids, values)
 
     def _by_strength(self, risen: _Activation) -> list[tuple[_Step, _Activation]]:
-        """Return the entities in the order they are walked, each part with its step function."""
+        """Split the entities by strength; return the parts in the order of expansion, each with its step function."""
         if not self.cut or not len(risen.ids):
             return [(self._over_entities, risen)]
         first = risen.values == risen.values.max()
@@ -377,7 +376,7 @@ class _Walk:
         return edges.targets, active.at(edges.sources) * link_gain(edges)
 
     def entities(self, active: _Activation) -> tuple[IntArray, Float64Array]:
-        """Return entities that the activated units mention, without hubs, with their strongest unit's activation."""
+        """Return the entities that the activated units mention, without hubs, with the activation of the strongest unit."""
         mentions = self.graph.entities_of(active.ids)
         passing = ~np.isin(mentions.entities, self.muted)
         return strongest(mentions.entities[passing], active.at(mentions.units[passing]))
@@ -391,7 +390,7 @@ class _Walk:
     def _over_equals(self, active: _Activation) -> tuple[IntArray, Float64Array]:
         """Return the `budget` nearest of the units that mention equally active entities.
 
-        Their activation is the same, so the others rank behind them.
+        All these units have the same activation, so the others would rank behind the nearest.
         """
         mentions = mentioning(self.graph, active.ids, self.allowed)
         units = nearest_together(mentions, self.similarity, self.budget)
@@ -422,11 +421,10 @@ def spread(
 
     Args:
         graph: links and mentions.
-        seeds: entry points, with activations in [0, 1] (their semantic score); a repeated id keeps its
-            maximum.
+        seeds: starting points, with activations in [0, 1] (semantic scores); the maximum counts for a repeated id.
         muted: entities that transmit no activation (`hub_entities`).
-        allowed: which units may be visited.
-        budget: number of units expanded at each hop, and returned.
+        allowed: the units that may be visited.
+        budget: maximum number of units expanded at each hop, and of units returned.
         similarity: cosine with the query, for an entity's fan-out and for ties.
 
     Returns:
@@ -440,7 +438,7 @@ def spread(
 
 
 def _activated_from(seeds: Hits, walk: _Walk, hops: int = MAX_HOPS) -> _Activation:
-    """Return what the seeds activate within a number of hops."""
+    """Return the units that the seeds activate within a number of hops."""
     first = np.clip(seeds.scores.astype(np.float64), 0.0, 1.0)
     units, active = _none().absorb(*walk.admit(seeds.ids, first, ACTIVATION_FLOOR), 0)
     entities = _none()
@@ -448,7 +446,7 @@ def _activated_from(seeds: Hits, walk: _Walk, hops: int = MAX_HOPS) -> _Activati
         active = walk.narrow(active.above(walk.bar(units) / GAIN_CAP))
         if len(active.ids) == 0:
             break
-        # An entity passes on only an increase: its units have the rest already.
+        # Only entities whose activation increased are expanded, since their units have the earlier activation.
         entities, risen = entities.absorb(*walk.entities(active), hop)
         units, active = units.absorb(*walk.hop(units, active, risen, hop), hop)
     return units
@@ -466,13 +464,13 @@ def spread_by_distance(
 ) -> Hits:
     """Spread activation (paper eq. 12), ranking the units of each distance from the seeds separately.
 
-    This is for chains of possessives: "Alice's manager's team" is two hops away, in words unlike the
-    question's, and would rank behind everything about Alice. Each distance is ranked by activation, then
-    cosine, and a unit's score is its activation divided by its rank there: the best of each distance come
-    first, nearer ones ahead.
+    This is for chains of possessives: the answer to "Alice's manager's team" is two hops away, not similar to the
+    question, and would rank behind all units about Alice. Units of each distance are ranked by activation, then
+    cosine, and a unit's score is its activation divided by that rank, so the best units of each distance come
+    first.
 
-    `steps` is the number of hops in the question: nothing farther is returned, and at most 4 are walked. The
-    other arguments are those of `spread`.
+    `steps` is the number of hops in the question, and the maximum distance of returned units; values above 4
+    count as 4. The other arguments are those of `spread`.
 
     Returns:
         Units with scores in (0, 1].
@@ -492,7 +490,7 @@ def spread_by_distance(
 def entity_seeds(
     graph: Walkable, entities: IntArray, *, muted: IntArray, allowed: Allowed, similarity: Similarity
 ) -> Hits:
-    """Return units of the entities a query names, as seeds: one hop from an entity with activation 1.
+    """Return the units of the entities that a query names, as seeds one hop from an entity with activation 1.
 
     Returns:
         At most FAN_OUT permitted units per entity that is not muted, all with activation 0.95, nearest first.
@@ -503,14 +501,14 @@ def entity_seeds(
     return Hits(ids[order], np.full(len(ids), entity_gain(), np.float32))
 
 
-ALL_AT_ONCE = 10  # once a tenth of the bank has been looked up, all of it is scored in one pass
+ALL_AT_ONCE = 10  # once 1/10 of the bank has been looked up, all of it is scored in one pass
 
 
 class Relevance:
     """Cosine of units with one question, cached during a recall; 0 for unknown vectors.
 
-    A walk through hubs looks up most of the bank several times; one pass over all vectors is then cheaper
-    (100k units: 5 ms) than repeated lookups (58 ms).
+    A walk may look up most of the bank several times; one pass over all vectors is then faster than repeated
+    lookups (100k units: 5 and 58 ms).
     """
 
     def __init__(self, view: BankView, vector: Vector) -> None:
@@ -542,7 +540,7 @@ class Relevance:
 class _Cosines:
     """The cosine of every unit of a bank; 0 for other ids.
 
-    Dense ids use a table over their range: a search in sorted ids takes ten times as long as the lookup.
+    Dense ids use a table over their range, since a binary search takes ten times as long as a table lookup.
     """
 
     def __init__(self, ids: IntArray, cosines: FloatArray) -> None:

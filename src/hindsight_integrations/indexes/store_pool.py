@@ -24,7 +24,7 @@ from hindsight_integrations.model.watermark import IndexMark, Watermark
 T = TypeVar("T")
 
 MEMORY = ":memory:"
-"""Used instead of a data directory: indexes in private memory."""
+"""Passed instead of a data directory to keep indexes in memory."""
 
 OPEN_STORES = 64
 """Number of banks whose files stay open; an open Lucene writer takes about 1.4 MB."""
@@ -33,7 +33,9 @@ MAX_QUERY_TERMS = 1024
 """Distinct words of one query that are searched: Lucene's clause limit. Later words are ignored."""
 
 
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")  # Lucene would search a lone emoji; FTS5 knows only these
+_LETTER_OR_DIGIT = re.compile(
+    r"[^\W_]"
+)  # FTS5 indexes only these; Lucene would also search for a single emoji
 
 
 class KeywordStore(Protocol):
@@ -42,16 +44,16 @@ class KeywordStore(Protocol):
     watermark: Watermark | None
     """The watermark of the last `advance`; None when new."""
     dirty: bool
-    """Whether it was changed since the last `advance`."""
+    """Whether the index was changed since the last `advance`."""
     holds_removed: bool
-    """Whether it removed or replaced a text since the last `advance`."""
+    """Whether a text was removed or replaced since the last `advance`."""
 
     def upsert(self, ids: list[int], texts: list[str], told: list[str]) -> None:
         """Index distinct ids, replacing existing ones; non-empty `told` texts are indexed separately."""
         ...
 
     def remove(self, ids: list[int]) -> None:
-        """Remove ids, erasing their words from the files by the next `advance`."""
+        """Remove ids; the next `advance` erases their words from the files."""
         ...
 
     def refresh(self) -> None:
@@ -71,11 +73,11 @@ class KeywordStore(Protocol):
         ...
 
     def close(self) -> None:
-        """Keep changes (without moving the watermark) and release everything."""
+        """Keep changes without moving the watermark, and release all resources."""
         ...
 
     def abandon(self) -> None:
-        """Release everything after a failure; changes since the last `advance` may be lost."""
+        """Release all resources after a failure; changes since the last `advance` may be lost."""
         ...
 
 
@@ -86,7 +88,7 @@ class KeywordStores(ABC):
     folder_name: str
 
     def __init__(self, data: Path | str, *, open_stores: int = OPEN_STORES) -> None:
-        """Open nothing yet.
+        """Create the pool without opening an index.
 
         Args:
             data: the engine's data directory, or ":memory:".
@@ -97,7 +99,7 @@ class KeywordStores(ABC):
         self._capacity = None if self._folder is None else open_stores
         self._stores: dict[str, KeywordStore] = {}  # least recently used first
         self._lost: set[str] = set()
-        self._left_at: dict[str, int] = {}  # revision of each closed store; reopened, it must have it
+        self._left_at: dict[str, int] = {}  # revision of each closed store, which it must have when reopened
         self._closed = False
 
     def open(self, bank_key: str) -> BankKeywords:
@@ -122,7 +124,7 @@ class KeywordStores(ABC):
 
         Raises:
             EngineClosed: the pool is closed, or this is a forked child.
-            IndexOutOfStep: the index is broken, or lost changes by an earlier error; clear and replay it.
+            IndexOutOfStep: the index is broken, or an earlier error lost changes; it must be cleared and replayed.
             LedgerBusy: another process has the index open.
         """
         try:
@@ -144,7 +146,7 @@ class KeywordStores(ABC):
         self._serially(bank_key, functools.partial(self._start_over, bank_key))
 
     def revert(self, bank_key: str) -> None:
-        """Release the bank's store without writing; the next use opens the content of its files."""
+        """Release the bank's store without writing; the next use reads its files again."""
         self._check_open()
         self._abandon(bank_key)
         self._forget(bank_key)
@@ -169,7 +171,7 @@ class KeywordStores(ABC):
         self._check_open()
         if bank_key in self._lost:
             raise IndexOutOfStep(
-                self.index_name, bank_key, "changes it had not recorded yet were lost to an error"
+                self.index_name, bank_key, "changes that were not committed yet were lost by an error"
             )
         store = self._stores.pop(bank_key, None) or self._reopened(bank_key)
         self._stores[bank_key] = store
@@ -178,7 +180,7 @@ class KeywordStores(ABC):
         return store
 
     def _reopened(self, bank_key: str) -> KeywordStore:
-        """Open the bank's store from its files, which must not have lost anything since it was closed."""
+        """Open the bank's store from its files, and check that its revision is still the one it was closed with."""
         store = self._open_store(bank_key)
         if _revision(store) < self._left_at.get(bank_key, 0):
             store.close()
@@ -187,7 +189,7 @@ class KeywordStores(ABC):
         return store
 
     def _victim(self) -> str:
-        """Choose a store to close: the least recently used without uncommitted changes, if any; never the newest."""
+        """Choose a store to close: the least recently used one, preferably without uncommitted changes; never the newest."""
         older = list(self._stores)[:-1]
         return next((key for key in older if not self._stores[key].dirty), older[0])
 
@@ -213,7 +215,7 @@ class KeywordStores(ABC):
         self._forget(bank_key)
 
     def _forget(self, bank_key: str) -> None:
-        """Forget recorded losses, when the index starts over or is replayed from its files."""
+        """Reset the record of lost changes, when the index starts empty or is replayed from its files."""
         self._lost.discard(bank_key)
         self._left_at.pop(bank_key, None)
 
@@ -231,7 +233,7 @@ class BankKeywords:
         return self._use(lambda store: store.watermark)
 
     def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> None:
-        """Index texts, and each text with the words of its source turns (`told`); for a repeated id the last counts."""
+        """Index texts, and separately texts combined with their source turns (`told`); for a repeated id the last counts."""
         both = zip(texts, told or [""] * len(texts), strict=True)
         by_id = dict(zip(ids.tolist(), both, strict=True))
         if by_id:
@@ -267,7 +269,7 @@ class BankKeywords:
         return self._use(lambda store: store.search(cleaned, limit, among, told=told))
 
     def revert(self) -> None:
-        """Fall back to the content of the files; everything after the watermark must be written again."""
+        """Revert to the content of the files; everything after the watermark must be written again."""
         self._check_open()
         self._pool.revert(self._key)
 

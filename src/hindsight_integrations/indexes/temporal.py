@@ -1,4 +1,4 @@
-"""The temporal channel: units of a time window, scored by distance from its middle (paper section 4.2.2, eq. 13 and 14)."""
+"""The temporal channel: units in a time window, scored by their distance from its middle (paper section 4.2.2, eq. 13 and 14)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from hindsight_integrations.model.names import names_any
 from hindsight_integrations.model.time import Interval, to_micros
 
 INSIDE_FLOOR = 0.5  # minimum score of a unit that overlaps the window
-MENTIONED_SCALE = 0.5  # ranks units matched only by mentioned_at behind occurrence matches
+MENTIONED_SCALE = (
+    0.5  # factor for units matched only by mentioned_at, which ranks them behind occurrence matches
+)
 
 
 def overlaps(starts: IntArray, ends: IntArray, window: Interval) -> BoolArray:
-    """Return which spans overlap the window (paper eq. 13); all half-open, as in `Interval.overlaps`.
+    """Return a mask of the spans that overlap the window (paper eq. 13); all are half-open, as in `Interval.overlaps`.
 
     Args:
         starts: span starts in microseconds, (n,); UNDATED never matches.
@@ -32,15 +34,15 @@ def overlaps(starts: IntArray, ends: IntArray, window: Interval) -> BoolArray:
 
 
 def matches(starts: IntArray, ends: IntArray, mentioned: IntArray, window: Interval) -> BoolArray:
-    """Return which units happened in the window or were mentioned in it; arguments as in `temporal_hits`."""
+    """Return a mask of the units that happened or were mentioned in the window; arguments as in `temporal_hits`."""
     return overlaps(starts, ends, window) | overlaps(mentioned, mentioned + 1, window)
 
 
 def proximity(starts: IntArray, ends: IntArray, window: Interval) -> npt.NDArray[np.float64]:
     """Compute 1 - |mid - mid_q| / (length / 2), clipped to [0, 1]: 1 at the window's centre, 0 from its edge on.
 
-    This is paper eq. 14, and, clipped, the recall docs' "Temporal proximity signal"; 0 for UNDATED spans.
-    Doubled midpoints are compared, in whole microseconds, so nothing is rounded before the division.
+    This is paper eq. 14, clipped as in the recall docs' "Temporal proximity signal"; 0 for UNDATED spans. Doubled
+    midpoints are compared, in whole microseconds, so that nothing is rounded before the division.
     """
     first, last = to_micros(window.start), to_micros(window.end)
     dated = starts != UNDATED
@@ -56,7 +58,7 @@ def temporal_score(starts: IntArray, ends: IntArray, window: Interval) -> npt.ND
 
 
 def event_moments(starts: IntArray, mentioned: IntArray) -> IntArray:
-    """Return when a unit begins: occurred start, else mentioned_at; microseconds, (n,)."""
+    """Return the start of each unit's occurrence, else its mentioned_at, in microseconds, (n,)."""
     return np.where(starts == UNDATED, mentioned, starts)
 
 
@@ -65,13 +67,13 @@ def temporal_hits(
 ) -> Hits:
     """Return units that happened in the window, then those that were only mentioned in it.
 
-    "What did she tell me on 8 May?" asks for the day something was said, so a unit whose own time is
-    elsewhere still matches by its mention, behind those that happened then.
+    "What did she tell me on 8 May?" asks for the day of the mention, so units that happened at another time match
+    too, ranked behind those that happened in the window.
 
     Args:
         ids: unit ids, (n,).
-        starts: occurred starts in microseconds, UNDATED if none, (n,).
-        ends: occurred ends, exclusive, (n,).
+        starts: starts of occurrences in microseconds, UNDATED if unknown, (n,).
+        ends: ends of occurrences, exclusive, (n,).
         mentioned: mentioned_at in microseconds, (n,).
         window: the time the question is about.
 
@@ -90,16 +92,16 @@ def temporal_hits(
 def temporal_channel(
     view: BankView, selected: Selection, window: Interval | None, relevance: Relevance, *, limit: int
 ) -> Hits:
-    """Return at most `limit` units of a time window, weighted by relevance; nothing without a window.
+    """Return at most `limit` units in a time window, weighted by relevance; no hits without a window.
 
-    Without relevance, "in 2023" would rank a year's units by their distance from 2 July: the score is the
-    temporal score times the cosine mapped to [0, 1].
+    The score is the temporal score times the cosine mapped to [0, 1]. Without the cosine, "in 2023" would rank a
+    year's units by their distance from 2 July.
     """
     if window is None or not selected.count:
         return no_hits()
     columns = view.columns
     of_then = matches(columns.starts, columns.ends, columns.mentioned, window) & selected.mask
-    at = np.flatnonzero(of_then)  # units at other times, mostly all, are neither copied nor scored
+    at = np.flatnonzero(of_then)  # units at other times, usually most, are neither copied nor scored
     hits = temporal_hits(
         columns.ids[at], columns.starts[at], columns.ends[at], columns.mentioned[at], window=window
     )
@@ -107,7 +109,7 @@ def temporal_channel(
 
 
 def turns_naming(view: BankView, selected: Selection, names: Collection[str], *, limit: int) -> IntArray:
-    """Return row ids of at most `limit` waiting turns that contain one of the normalised names as whole words, (n,)."""
+    """Return the row ids of at most `limit` turns waiting for extraction that contain one of the normalised names, (n,)."""
     turns = view.columns.ids[view.columns.waiting & selected.mask]
     if not len(turns) or not names or "keyword" in view.failures:
         return np.empty(0, np.int64)

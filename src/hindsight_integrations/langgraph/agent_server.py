@@ -31,7 +31,7 @@ def server_engine(directory: str | Path | None = None, **options: Any) -> Hindsi
 
     Args:
         directory: the data directory; None reads HINDSIGHT_DIRECTORY, or uses ".hindsight" in the current directory.
-        options: options of `Hindsight.open`; later calls must pass the same options or none.
+        options: options of `Hindsight.open`; later calls must pass the same ones, or none.
 
     Raises:
         InvalidRequest: the engine is already open with other options.
@@ -62,7 +62,7 @@ def store_factory(
     ttl: TTLConfig | None = None,
     **options: Any,  # noqa: ANN401 - those of `Hindsight.open`
 ) -> Callable[[], AbstractAsyncContextManager[HindsightStore]]:
-    """Create a store factory to name in `langgraph.json` when `make_store` is not enough, for example to set a TTL.
+    """Create a store factory for `langgraph.json`, if `make_store` lacks an option that you need, such as a TTL.
 
     Args:
         directory: as in `server_engine`.
@@ -74,7 +74,7 @@ def store_factory(
 
     @asynccontextmanager
     async def make() -> AsyncIterator[HindsightStore]:
-        # On a thread: the server calls this on its event loop and rejects blocking calls.
+        # On a thread, because the server calls this on its event loop and rejects blocking calls.
         engine = await asyncio.to_thread(server_engine, directory, **options)
         yield HindsightStore(engine, bank=bank, index=index, ttl=ttl)
 

@@ -1,4 +1,4 @@
-"""BankFinder: selects the bank of a run from the node's arguments or from the run's context, config or state."""
+"""BankFinder: selects the bank of a run, from the node's arguments or the run's context, config or state."""
 
 # No `from __future__ import annotations`: see state.py.
 
@@ -23,15 +23,15 @@ AUTH = "auth"
 SWITCH = "use_memory"  # key in the run's configurable or context; False turns memory off for the run
 WITHIN = ("context", "config", "state")
 UNNAMED: tuple[str, ...] = (
-    AUTH,  # first, because clients choose the other values themselves
+    AUTH,  # first, because clients can set the other values
     "context.bank",
     "context.user_id",
     "config.bank",
     "config.user_id",
 )
-"""Places searched for the bank's name by default, in order."""
+"""The default places to read the bank's name from, in order."""
 
-_PLACES = "Use 'auth', 'context.NAME', 'config.NAME' or 'state.NAME', or several of them."
+_PLACES = "Use 'auth', 'context.NAME', 'config.NAME' or 'state.NAME', or a list of them."
 
 
 class BankFinder:
@@ -41,12 +41,12 @@ class BankFinder:
         memory: a sync or async engine or bank.
         bank: with an engine: the bank's name, or a function of (state, runtime) that returns it.
         bank_from: with an engine, instead of `bank`: where to read the name from, "context.user_id", "config.user_id"
-            (the configurable), "state.user_id" or "auth" (the user authenticated by LangGraph's server); of several, the
-            first that has a value. If neither is given: the authenticated user, else `bank` or `user_id` in the
+            (the configurable), "state.user_id" or "auth" (the user authenticated by LangGraph's server); from a list,
+            the first that has a value. If neither is given: the authenticated user, else `bank` or `user_id` in the
             context, else in the configurable.
 
     Raises:
-        InvalidRequest: `memory` is neither an engine nor a bank; it is a bank and another argument names one too;
+        InvalidRequest: `memory` is neither an engine nor a bank, or is a bank while another argument names one;
             `bank_from` is malformed; `bank` is an async function or an invalid name.
     """
 
@@ -77,7 +77,7 @@ class BankFinder:
 
     @property
     def worker(self) -> WorkerMode:
-        """Who runs queued tasks in the background."""
+        """The engine's worker mode: who runs queued tasks."""
         return self._memory.worker
 
     def name(self, state: object, config: RunnableConfig) -> str:
@@ -95,7 +95,7 @@ class BankFinder:
             return checked_name(self._bank)
         found = next(_values_at(self._places, state, runtime, config), None)
         if found is None:
-            _refuse_nameless(self._places, config)
+            _raise_no_bank(self._places, config)
         place, value = found
         return checked_name(value, place)
 
@@ -168,15 +168,15 @@ def _values_at(
 
 
 def _authenticated_user(runtime: Runtime[Any], configurable: Mapping[str, Any]) -> object:
-    """Return the user authenticated by LangGraph's server, or None; a server without authentication reports ""."""
+    """Return the user authenticated by LangGraph's server, or None; "" if the server has no authentication."""
     user = runtime.server_info.user if runtime.server_info else None
     return (user.identity if user else configurable.get("langgraph_auth_user_id")) or None
 
 
-def _refuse_nameless(places: Sequence[str], config: RunnableConfig) -> NoReturn:
-    """Raise the error for a run that selects no bank, with the remedy for its case."""
+def _raise_no_bank(places: Sequence[str], config: RunnableConfig) -> NoReturn:
+    """Raise the error for a run that does not select a bank, with the applicable remedy."""
     problem = f"the run does not select a bank: no value in {', '.join(places)}"
-    # LangGraph removes checkpoint_id from a task's configurable; the metadata keep the caller's value.
+    # LangGraph removes checkpoint_id from a task's configurable, but not from the metadata.
     if config.get("metadata", {}).get("checkpoint_id"):
         raise InvalidRequest(
             "bank",
@@ -197,15 +197,15 @@ def _refuse_nameless(places: Sequence[str], config: RunnableConfig) -> NoReturn:
 
 
 def checked_name(found: object, where: str = "") -> str:
-    """Convert a run's value to a bank name; integers and UUIDs become strings.
+    """Check a bank name from a run, and convert integers and UUIDs to strings.
 
     Raises:
         InvalidRequest: any other type, or an empty string.
     """
     if isinstance(found, str | int | UUID) and not isinstance(found, bool) and str(found).strip():
         return str(found)
-    told = f"{shown(found)} is not a bank name" + (f" ({where})" if where else "")
-    raise InvalidRequest("bank", told, "Give a non-empty str, an int or a UUID.")
+    reason = f"{shown(found)} is not a bank name" + (f" ({where})" if where else "")
+    raise InvalidRequest("bank", reason, "Pass a non-empty str, an int or a UUID.")
 
 
 def value_of(source: object, key: str) -> Any:  # noqa: ANN401 - states and contexts are the user's own types

@@ -28,26 +28,26 @@ from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.options import PROMPT_DEFAULTS, STANDING_RECALL, accept_options
 
 CONDITIONS = ("tags", "tag_groups", "metadata", "types", "as_of")
-"""Recall options that restrict which memories may be shown."""
+"""The recall options that restrict which memories are returned."""
 
 KEPT_BY = {
-    ToolVerb.RETAIN: CONDITIONS,  # shows nothing
+    ToolVerb.RETAIN: CONDITIONS,  # returns no memories
     ToolVerb.RECALL: CONDITIONS,
     ToolVerb.REFLECT: ("tags", "tag_groups", "as_of"),
 }
-"""Conditions that each tool can enforce; tools not listed enforce none."""
+"""The conditions that each tool can enforce; other tools cannot enforce any."""
 
 
-def tools_beside_recall(
+def create_restricted_tools(
     wanted: bool | Iterable[ToolVerb | str],
     asked: Mapping[str, Any],
     memory: AnyMemory,
     **given: Any,  # noqa: ANN401 - of create_memory_tools
 ) -> list[BaseTool]:
-    """Create the middleware's memory tools, restricted to the memories that its recall may show.
+    """Create the middleware's memory tools, restricted to the memories that its recall may return.
 
     Args:
-        wanted: False for none; True for all tools but retain that can enforce recall's conditions; or tool names.
+        wanted: False for none; True for all tools that can enforce recall's conditions, except retain; or tool names.
         asked: the recall options.
         memory: the middleware's engine or bank.
         given: bank, bank_from and tags of `create_memory_tools`.
@@ -106,19 +106,19 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         bank: with an engine: the bank's name, or a function of (state, runtime) that returns it.
         bank_from: with an engine: where to read the name from, as in `create_recall_node`. If neither is given: the
             authenticated user, else `bank` or `user_id` in the context, else in the configurable.
-        roles: the roles to retain: "user", "assistant", "tool". () only recalls, for example for a sub-agent whose
-            "user" is another agent. Results of this middleware's own `tools` are never retained.
+        roles: the roles to retain: "user", "assistant", "tool". With () nothing is retained, for example for a
+            sub-agent whose "user" is another agent. Results of this middleware's own `tools` are never retained.
         on_fork: whether memories from discarded messages become invalid ("supersede") or stay ("keep"); see
             `create_retain_node`.
         background: return once the messages are committed and searchable as they are; a worker extracts facts later.
         timeout_s: time limit for the extraction model, in seconds; None uses the engine's setting.
         context: describes the conversation to the extraction model ("support chat").
         retain_tags: visibility tags of the retained memories.
-        tools: memory tools for the model: True for all but "retain", which happens anyway, or a list of names. They
-            respect recall's restrictions: with `tags`, `tag_groups`, `metadata`, `types` or `as_of`, only tools that can
+        tools: memory tools for the model: True for all except "retain", which the middleware does anyway, or a list of
+            names. They enforce recall's restrictions: with `tags`, `tag_groups`, `metadata`, `types` or `as_of`, only tools that can
             enforce them are available (recall; reflect for tags and time). Their results are part of the
             conversation and its checkpoints.
-        on_error: when memory fails. "queue": the agent continues, without memories or with messages queued for
+        on_error: what happens when memory fails. "queue": the agent continues, without memories or with messages queued for
             extraction; "skip": the same, but nothing is committed; "raise": the run fails. Programming errors are
             always raised.
         traced: whether tracers see the inputs and outputs of recall and retain. The chat model's own trace always
@@ -152,26 +152,30 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
     ) -> None:
         shared: dict[str, Any] = {"bank": bank, "bank_from": bank_from, "on_error": on_error}
         asked = accept_options(options, STANDING_RECALL)
-        heard: dict[str, Any] = {
+        retain_options: dict[str, Any] = {
             "roles": roles if isinstance(roles, str) else tuple(roles),
             "on_fork": on_fork,
             "context": context,
         }
-        heard |= {"tags": checked_tags(retain_tags), "background": background, "timeout_s": timeout_s}
+        retain_options |= {
+            "tags": checked_tags(retain_tags),
+            "background": background,
+            "timeout_s": timeout_s,
+        }
         recall = create_recall_node(memory, **asked, **shared).called()
-        retain = create_retain_node(memory, **heard, **shared) if heard["roles"] else None
+        retain = create_retain_node(memory, **retain_options, **shared) if retain_options["roles"] else None
         self._recall = recall if traced else recall.untraced()
         self._retain = retain if traced or retain is None else retain.untraced()
         self._name, self._key = _checked(name), f"{name}.recalled"
-        whose = {"bank": bank, "bank_from": bank_from, "tags": heard["tags"]}
-        self.tools = tools_beside_recall(tools, asked, memory, **whose)
+        scope = {"bank": bank, "bank_from": bank_from, "tags": retain_options["tags"]}
+        self.tools = create_restricted_tools(tools, asked, memory, **scope)
         self.state_schema = cast("type[State]", _schema(self._key))
         hidden = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
         self.trace_policy = None if traced else hidden
 
     @property
     def name(self) -> str:
-        """Prefix of the node names and of the state key."""
+        """The prefix of the node names and of the state key."""
         return self._name
 
     def before_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
@@ -186,58 +190,66 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Answer]
     ) -> Answer | Extended:
         """Call the model with the memories next to the user's message."""
-        if (found := self._of_this_run(request.state)) is not None:
-            return handler(_showing(request, found))
+        if (found := self._placeholder(request.state)) is not None:
+            return handler(_with_memories(request, found))
         update = self._recalled(self._recall.invoke(request.state, get_config()))
-        return ExtendedModelResponse(handler(_showing(request, update[self._key])), Command(update=update))
+        return ExtendedModelResponse(
+            handler(_with_memories(request, update[self._key])), Command(update=update)
+        )
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Answer]]
     ) -> Answer | Extended:
         """Call the model with the memories next to the user's message, asynchronously."""
-        if (found := self._of_this_run(request.state)) is not None:
-            return await handler(_showing(request, found))
+        if (found := self._placeholder(request.state)) is not None:
+            return await handler(_with_memories(request, found))
         update = self._recalled(await self._recall.ainvoke(request.state, get_config()))
         return ExtendedModelResponse(
-            await handler(_showing(request, update[self._key])), Command(update=update)
+            await handler(_with_memories(request, update[self._key])), Command(update=update)
         )
 
     def after_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
         """Retain the turn's messages."""
-        return self._retain.invoke(self._said(state), get_config()) if self._retain else {}
+        return self._retain.invoke(self._with_messages_to_retain(state), get_config()) if self._retain else {}
 
     async def aafter_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
         """Retain the turn's messages, asynchronously."""
-        return await self._retain.ainvoke(self._said(state), get_config()) if self._retain else {}
+        return (
+            await self._retain.ainvoke(self._with_messages_to_retain(state), get_config())
+            if self._retain
+            else {}
+        )
 
     def _recalled(self, found: Update) -> Update:
         return {self._key: Recalled.of(found["memories"])}
 
-    def _of_this_run(self, state: State) -> "Recalled | None":
+    def _placeholder(self, state: State) -> "Recalled | None":
         found = value_of(state, self._key)
         return found if isinstance(found, Recalled) else None
 
-    def _said(self, state: State) -> State:
-        """Return the state with only the messages to retain: without the results of this middleware's own tools."""
+    def _with_messages_to_retain(self, state: State) -> State:
+        """Return the state with the messages to retain: all but the results of this middleware's own tools."""
         messages: Sequence[BaseMessage] = state["messages"]
-        if (found := self._of_this_run(state)) is not None:
+        if (found := self._placeholder(state)) is not None:
             found.follow(messages)
             messages = (*found.summarised, *found.messages)
         ours = {tool.name for tool in self.tools}
-        said = [each for each in messages if not (isinstance(each, ToolMessage) and each.name in ours)]
-        return cast("State", state | {"messages": said})
+        retained = [
+            message for message in messages if not (isinstance(message, ToolMessage) and message.name in ours)
+        ]
+        return cast("State", state | {"messages": retained})
 
 
 class Recalled(str):
     """Placeholder for the recalled memories in the state: a string such as "memories: 3" with the memories attached.
 
-    States are streamed, traced and displayed; serialising this writes the string only. LangGraph does not checkpoint
-    it, so it lasts for one run.
+    States are streamed, traced and displayed, and serialising the placeholder gives only the string. LangGraph does not
+    checkpoint it, so it exists for one run.
 
     Attributes:
         memories: the recalled memories.
         messages: the state's messages at the last model call; empty before the first.
-        summarised: messages of this run that a summary has since replaced.
+        summarised: the messages of this run that a summary has replaced.
     """
 
     __slots__ = ("memories", "messages", "summarised")
@@ -253,19 +265,17 @@ class Recalled(str):
         return made
 
     def follow(self, messages: Sequence[BaseMessage]) -> None:
-        """Remember the state's messages, and those that a summary replaced since the last call."""
+        """Update the messages to the state's, and collect those that a summary has replaced since the last call."""
         self.summarised = (*self.summarised, *summarised(self.messages, messages))
         self.messages = tuple(messages)
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        """Copy and pickle as the plain string."""
+        """Copy and pickle this as a plain string."""
         return str, (str(self),)
 
 
 def summarised(before: Sequence[BaseMessage], now: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return the messages that a new summary replaced.
-
-    Messages removed without a new summary were removed on purpose and are not returned.
+    """Return the messages that a new summary has replaced; none if there is no new summary.
 
     Args:
         before: the state's messages earlier in the run; empty at its start.
@@ -277,8 +287,8 @@ def summarised(before: Sequence[BaseMessage], now: Sequence[BaseMessage]) -> lis
     return [message for message in before if message.id not in left]
 
 
-def _showing(request: ModelRequest[Any], found: Recalled) -> ModelRequest[Any]:
-    """Return the request with the memories in its messages."""
+def _with_memories(request: ModelRequest[Any], found: Recalled) -> ModelRequest[Any]:
+    """Return the request with the memories inserted in its messages."""
     found.follow(request.state["messages"])
     if not found.memories:
         return request

@@ -36,7 +36,7 @@ from hindsight_integrations.langgraph.state import (
     last_question,
     messages_in,
     question,
-    told_of,
+    recall_values,
     with_memories,
 )
 from hindsight_integrations.model.options import RecallOptions, shows_options
@@ -59,8 +59,8 @@ class EventKind(StrEnum):
     """The kind of a memory event."""
 
     RETAINED = "retained"
-    """The turn was retained: `units` made from its new messages, `created` (how many are new), `superseded` and
-    `restored` (ids), `queued` (passages that wait for extraction)."""
+    """The turn was retained: `units` (ids of the memories from its new messages), `created` (number of new ones),
+    `superseded` and `restored` (ids), `queued` (passages waiting for extraction)."""
     RECALLED = "recalled"
     """Memories were recalled: `units` (ids), `scores`, `channels`."""
     SETTLED = "settled"
@@ -71,7 +71,7 @@ class EventKind(StrEnum):
     """Memory failed and the run continued: `node`, `error` (class), `missing`, `remedy`."""
 
 
-def emit(kind: EventKind, bank: str, **values: Any) -> None:  # noqa: ANN401 - whatever JSON holds
+def emit(kind: EventKind, bank: str, **values: Any) -> None:  # noqa: ANN401 - any JSON values
     """Write one event to the run's custom stream: {"type": "hindsight", "kind": ..., "bank": ..., ...}.
 
     Does nothing if the run is not streamed, or outside a graph.
@@ -90,14 +90,14 @@ _log = logging.getLogger("hindsight_integrations.langgraph")
 def tolerated(
     on_error: OnError, *, node: str, bank: str, missing: str, remedy: str = ""
 ) -> AbstractContextManager[None]:
-    """Let a run continue when memory fails: the error becomes one warning event and one log line.
+    """Let a run continue when memory fails; the error is reported as a warning event and a log line.
 
     Args:
         on_error: RAISE re-raises every error; the node's retry policy, if any, then applies.
         node: the node's name.
         bank: the bank's name; empty if unknown.
-        missing: what the run continues without.
-        remedy: advice beyond the error's own.
+        missing: the part that the run continues without, for the warning.
+        remedy: additional advice.
 
     Raises:
         HindsightError: a programming error, or any error under RAISE.
@@ -121,15 +121,15 @@ AsyncRun = Callable[[Any, RunnableConfig], Awaitable[Update]]
 class MemoryNode(Runnable[Any, Update]):
     """A graph node with a sync and an async implementation.
 
-    It creates no trace of its own: LangGraph already traces each node, and a RunnableLambda would add a second trace
-    with the whole state as its input, which the node's `trace_policy` does not cover.
+    It is not a RunnableLambda, because LangGraph already traces each node, and a RunnableLambda would add a second
+    trace with the whole state as its input, which the node's `trace_policy` does not cover.
 
     Args:
-        name: the node's name unless the graph names it.
+        name: the node's name, unless the graph sets another.
         run: function of (state, config) that returns the state update.
         arun: the same as a coroutine function.
-        traced: whether tracers see the model calls inside the node.
-        writes: the state key it writes, which the graph must declare; empty if the caller handles the update.
+        traced: whether the model calls inside the node are traced.
+        writes: the state key that the node writes, which the graph must declare; empty if the caller handles the update.
     """
 
     def __init__(self, name: str, run: Run, arun: AsyncRun, *, traced: bool = True, writes: str = "") -> None:
@@ -141,7 +141,7 @@ class MemoryNode(Runnable[Any, Update]):
         return type(self)(self.name or "", self._run, self._arun, traced=False, writes=self._writes)
 
     def called(self) -> Self:
-        """Return the same node for direct calls: the graph need not declare the key it writes."""
+        """Return the same node for direct calls, without the check that the graph declares the key it writes."""
         return type(self)(self.name or "", self._run, self._arun, traced=self._traced)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002, ANN401 - LangChain's
@@ -175,7 +175,7 @@ class MemoryNode(Runnable[Any, Update]):
 
 
 def check_key(config: RunnableConfig, key: str) -> None:
-    """Check that the graph's state declares a key; LangGraph would silently drop the memories otherwise.
+    """Check that the graph's state declares a key, without which LangGraph would silently drop the memories.
 
     Args:
         config: the run's config; outside a graph nothing is checked.
@@ -200,13 +200,13 @@ def check_key(config: RunnableConfig, key: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class NodePosition:
-    """Where in a graph a node runs.
+    """The position of a running node in a graph.
 
     Attributes:
         node: the node's name.
         thread: the thread id; empty if the run has none.
-        namespace: the enclosing subgraph nodes, outermost first and joined by "|", as in LangGraph's checkpoint
-            namespace but without task ids, which differ from turn to turn; empty in the outermost graph.
+        namespace: names of the enclosing subgraph nodes, outermost first, joined by "|"; empty in the outermost graph.
+            This is LangGraph's checkpoint namespace without task ids, which differ from turn to turn.
         run_id: the run's id, if the caller set one.
     """
 
@@ -216,8 +216,8 @@ class NodePosition:
     run_id: str | None
 
 
-def place_of(config: RunnableConfig) -> NodePosition:
-    """Return the place of the node that runs with this config."""
+def position_of(config: RunnableConfig) -> NodePosition:
+    """Return the position of the node that runs with this config."""
     configurable, metadata = config.get("configurable", {}), config.get("metadata", {})
     info = current_runtime().execution_info
     # checkpoint_ns is "node:task_id" for each enclosing subgraph node and for the node itself, joined by "|".
@@ -255,7 +255,7 @@ MISSING = "the agent answers without its memories"
 
 
 class RecallOutput(StrEnum):
-    """What a recall node writes."""
+    """The form in which a recall node writes memories."""
 
     MEMORIES = "memories"
     """A list of `Memory` dicts."""
@@ -335,7 +335,7 @@ class _Recall:
 
     def run(self, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
         name, query, found = self.where.name(state, config), self._question(state, config), None
-        with tolerated(self.failing, node=place_of(config).node, bank=name, missing=MISSING):
+        with tolerated(self.failing, node=position_of(config).node, bank=name, missing=MISSING):
             bank = self.where.open(state, config)
             if query:
                 found = bank.recall(query.text, **(query.asked | self.options))
@@ -343,7 +343,7 @@ class _Recall:
 
     async def arun(self, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
         name, query, found = self.where.name(state, config), self._question(state, config), None
-        with tolerated(self.failing, node=place_of(config).node, bank=name, missing=MISSING):
+        with tolerated(self.failing, node=position_of(config).node, bank=name, missing=MISSING):
             bank = await self.where.aopen(state, config)
             if query:
                 found = await bank.recall(query.text, **(query.asked | self.options))
@@ -359,7 +359,7 @@ class _Recall:
     def _update(self, state: object, bank: str, found: RecallResult | None) -> dict[str, Any]:
         memories = [] if found is None else as_memories(found)
         if found is not None:
-            emit(EventKind.RECALLED, bank, **told_of(memories))
+            emit(EventKind.RECALLED, bank, **recall_values(memories))
         return {self.output_key: _written(self.form, memories, state, self.messages_key)}
 
 
@@ -410,11 +410,11 @@ def create_retain_node(
         on_fork: "supersede": when an answer is regenerated, a question edited or the thread rewound, memories made from
             the discarded messages become invalid until the thread returns to them. "keep": they stay valid. Without a
             thread id, no message counts as discarded.
-        on_error: when memory fails. "queue": messages that the model cannot extract now are committed, searchable as they
-            are, and extracted later; any other failure is a warning, and the run continues. "skip": any failure is a
-            warning, and nothing is committed. "raise": the run fails. InvalidRequest, MissingDependency, BankNotFound
+        on_error: what happens when memory fails. "queue": if the model fails, the messages are committed, searchable
+            verbatim, and extracted later; after any other failure the run continues with a warning. "skip": after any
+            failure the run continues with a warning, and nothing is committed. "raise": the run fails. InvalidRequest, MissingDependency, BankNotFound
             and SchemaMismatch are always raised: they are programming errors.
-        background: return once the messages are committed and searchable as they are; a worker extracts facts later.
+        background: return once the messages are committed and searchable verbatim; a worker extracts facts later.
         timeout_s: time limit for the extraction model, in seconds; the rest is extracted later. None uses the engine's
             setting.
         context: describes the conversation to the extraction model ("support chat").
@@ -428,7 +428,7 @@ def create_retain_node(
     where, policy = BankFinder(memory, bank, bank_from), choice(OnError, on_error, "on_error")
     if background:
         _check_worker(where)
-    failing = "queue" if policy is OnError.QUEUE else "raise"  # overrides the engine's setting
+    failing = "queue" if policy is OnError.QUEUE else "raise"  # so that the engine's setting does not apply
     checked_options(failing, background, timeout_s)
     options: dict[str, Any] = {"on_fork": choice(OnFork, on_fork, "on_fork"), "on_model_failure": failing}
     options |= {"roles": tuple(sorted(checked_roles(roles))), "tags": checked_tags(tags)}
@@ -436,7 +436,7 @@ def create_retain_node(
     options |= {"extraction_timeout_s": timeout_s}
 
     def retain(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
-        name, place = where.name(state, config), place_of(config)
+        name, place = where.name(state, config), position_of(config)
         if messages := messages_in(state, messages_key):
             with tolerated(policy, node=place.node, bank=name, missing=NOT_REMEMBERED, remedy=CAUGHT_UP):
                 target = where.open(state, config)
@@ -447,7 +447,7 @@ def create_retain_node(
         return {}
 
     async def aretain(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
-        name, place = where.name(state, config), place_of(config)
+        name, place = where.name(state, config), position_of(config)
         if messages := messages_in(state, messages_key):
             with tolerated(policy, node=place.node, bank=name, missing=NOT_REMEMBERED, remedy=CAUGHT_UP):
                 target = await where.aopen(state, config)
@@ -465,14 +465,14 @@ def _check_worker(where: BankFinder) -> None:
         raise InvalidRequest(
             "background",
             "the engine has no worker to extract the committed messages",
-            "Open it with worker=True, or with worker='elsewhere' if another process or job settles.",
+            "Open it with worker=True, or with worker='elsewhere' if another process runs the tasks.",
         )
 
 
 def _run_options(place: NodePosition, messages_key: str, config: RunnableConfig) -> dict[str, Any]:
-    """Return the options of `threads.follow` that a run determines: thread, namespace and metadata.
+    """Return the options of `threads.follow` that depend on the run: thread, namespace and metadata.
 
-    Runs without a thread id are separate conversations, so neither discards messages of the other.
+    Runs without a thread id are separate conversations, which must not discard each other's messages.
     """
     keys = (place.namespace, "" if messages_key == "messages" else messages_key)
     said: dict[str, Any] = {"thread": place.thread, "namespace": "|".join(filter(None, keys))}
@@ -498,14 +498,15 @@ def create_settle_node(
 ) -> MemoryNode:
     """Create a node that runs the bank's queued tasks: postponed extraction, observations, opinions.
 
-    It does not change the state, and takes as long as the model calls do: use it in a graph whose latency does not matter.
-    It is not needed with a worker. It emits a `settled` event, or a `warning` if memory failed.
+    It does not change the state. It waits for the model calls, so use it in a graph whose latency does not matter. With a
+    worker it is not needed. It emits a `settled` event, or a `warning` if memory failed.
 
     Args:
         memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
         bank: with an engine: the bank's name, or a function of (state, runtime) that returns it.
         bank_from: with an engine: where to read the name from, as in `create_retain_node`.
-        on_error: when memory fails. "skip" or "queue": a warning, and the tasks stay queued. "raise": the run fails.
+        on_error: what happens when memory fails. "skip" or "queue": the run continues with a warning, and the tasks stay
+            queued. "raise": the run fails.
 
     Raises:
         InvalidRequest: an argument is invalid; at run time: the run does not select a bank.
@@ -513,13 +514,13 @@ def create_settle_node(
     where, policy = BankFinder(memory, bank, bank_from), choice(OnError, on_error, "on_error")
 
     def settle(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
-        name, place = where.name(state, config), place_of(config)
+        name, place = where.name(state, config), position_of(config)
         with tolerated(policy, node=place.node, bank=name, missing=NOT_SETTLED):
             _emit_settled(name, where.open(state, config).tasks.settle())
         return {}
 
     async def asettle(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
-        name, place = where.name(state, config), place_of(config)
+        name, place = where.name(state, config), position_of(config)
         with tolerated(policy, node=place.node, bank=name, missing=NOT_SETTLED):
             _emit_settled(name, await (await where.aopen(state, config)).tasks.settle())
         return {}

@@ -54,14 +54,14 @@ def create_reflect_subgraph(
 ) -> ReflectGraph:
     """Create a graph that answers from memory in the bank's character and routes each opinion update to its own node.
 
-    It does what `bank.reflect` does: recall -> think <-> tools (agentic) -> answer -> assess -> form, reinforce, weaken,
-    contradict or neutral, one for each opinion in the answer -> commit. Add it as a node to a graph, or invoke it
-    directly. It writes the answer's text and the reflection as a dict: its evidence, its opinions with their outcomes, the
+    The nodes are the steps of `bank.reflect`: recall -> think <-> tools (agentic) -> answer -> assess -> for each opinion
+    in the answer one of form, reinforce, weaken, contradict or neutral -> commit. Add the graph as a node to another, or
+    invoke it directly. It writes the answer's text and the reflection as a dict: its evidence, its opinions with their outcomes, the
     structured answer, steps and costs. Without a model the answer consists of the memories themselves. Without a question
     (neither `query_key` nor a user message) the answer is empty.
 
-    Running a turn again (retry, resume, replay) forms no opinion twice. After an interrupt the decision is made again on
-    the evidence at that time: an approved opinion may turn out to be known already, or to be evidence for another one.
+    Running a turn again (retry, resume, replay) does not form an opinion twice. After an interrupt, opinions are assessed
+    again with the evidence at that time: an approved opinion may already be known, or be evidence for another one.
 
     Args:
         memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
@@ -70,7 +70,7 @@ def create_reflect_subgraph(
         bank_from: with an engine: where to read the name from ("context.user_id", "config.user_id", "state.user_id",
             "auth", or several of them). If neither is given: the authenticated user, else `bank` or `user_id` in the
             context, else in the configurable.
-        interrupt_before_commit: ask a person before an opinion changes; needs a checkpointer. The interrupt's value has
+        interrupt_before_commit: whether to ask a person before an opinion changes; needs a checkpointer. The interrupt's value has
             "question", "answer" and "changes", each with "number", "movement", "text", "reason", the opinion "held" so
             far and its confidence "before" and "after". Resume with True, False or a list of the approved numbers (or
             {"approve": ...}); an unreadable answer is asked for again, with a "problem". Changes that were not
@@ -103,7 +103,7 @@ def create_reflect_subgraph(
 
 
 WITHIN = ("of_bank", "underway", "answered", "moves", "move", "approved")
-"""The subgraph's private state keys; none of them is an output."""
+"""The subgraph's private state keys, which are not outputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Keys:
         messages: the conversation.
         answer: receives the answer's text.
         reflection: receives the reflection as a dict.
-        further: other keys that are read for the bank's name.
+        further: other keys, from which the bank's name is read.
         as_message: whether the answer is also appended to the messages.
     """
 
@@ -158,7 +158,7 @@ def joined(known: list[Any] | None, new: list[Any] | None) -> list[Any]:
 
 
 def question_of(state: State, keys: Keys) -> Question | None:
-    """Return the question under the query key, else the user's last message, or None; the message id is the last message's.
+    """Return the question under the query key, else the user's last message, else None; its message id is that of the message.
 
     Raises:
         InvalidRequest: the state has neither key, or the question is not a string.
@@ -173,8 +173,8 @@ def question_of(state: State, keys: Keys) -> Question | None:
 def operation_of(asked: Question, config: RunnableConfig) -> str:
     """Return the reflection's idempotency key, so that running it again forms no opinion twice.
 
-    The key hashes thread, subgraph, user message and question: a replay of the turn has the same key, the same question
-    in a later turn a different one. Without a thread or message id the key is random; the state keeps it.
+    The key is a hash of thread, subgraph, message id and question: a replay of the turn has the same key, and the same
+    question in a later turn a different one. Without a thread or message id the key is random and kept in the state.
     """
     configurable = config.get("configurable", {})
     thread, place = str(configurable.get("thread_id", "")), str(configurable.get("checkpoint_ns", ""))
@@ -185,12 +185,12 @@ def operation_of(asked: Question, config: RunnableConfig) -> str:
     return f"langgraph:{sha256(seed.encode()).hexdigest()}"
 
 
-def _typed(name: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - LangGraph takes any class with annotations
+def _typed(name: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - LangGraph accepts any class with annotations
     return TypedDict(f"Reflect{name}", dict(fields), total=False)  # type: ignore[operator] # the keys are the user's
 
 
 def changing(moves: Iterable[State]) -> list[dict[str, Any]]:
-    """Return the moves that would change an opinion."""
+    """Return the moves (proposed outcomes) that would change an opinion."""
     return [dict(move) for move in moves if move["movement"] != "neutral"]
 
 
@@ -205,10 +205,10 @@ class ReflectNodes:
     """Creates the subgraph's nodes.
 
     Attributes:
-        where: finds the bank.
+        where: finder of the bank.
         options: the reflect options, passed to every stage.
         keys: the state keys.
-        on_error: error policy once the answer is written.
+        on_error: error policy after the answer is written.
         approval: whether a person must approve opinion changes.
     """
 
@@ -219,7 +219,7 @@ class ReflectNodes:
     approval: bool
 
     def recall(self) -> MemoryNode:
-        """Create the node that recalls; without a question it writes an empty answer."""
+        """Create the node that recalls memories; without a question it writes an empty answer."""
         keys = self.keys
         fresh: Update = {keys.query: "", keys.messages: [], "answered": {}, "moves": None, "approved": []}
         unasked: Update = {keys.answer: "", keys.reflection: {}, "of_bank": "", "underway": {}}
@@ -264,7 +264,7 @@ class ReflectNodes:
         )
 
     def assess(self) -> MemoryNode:
-        """Create the node that compares the answer's opinions with those held, in one model call."""
+        """Create the node that compares the answer's opinions with the bank's, in one model call."""
         return self._stage(
             "assess",
             lambda stages, state: stages.assess(state["answered"], **self.options),
@@ -298,7 +298,7 @@ class ReflectNodes:
         return MemoryNode("approve", run, arun)
 
     def commit(self) -> MemoryNode:
-        """Create the node that decides again and commits the opinions."""
+        """Create the node that assesses the opinions with the current evidence and commits them."""
 
         def committed(stages: Any, state: State) -> Any:  # noqa: ANN401 - either face
             approved = state["approved"] if self.approval else None
@@ -310,8 +310,8 @@ class ReflectNodes:
         reflection = given["reflection"]
         written: Update = {self.keys.answer: reflection["text"], self.keys.reflection: reflection}
         if self.keys.as_message:
-            told = uuid5(NAMESPACE_URL, given["operation"])  # a replayed turn writes the same message
-            written[self.keys.messages] = [AIMessage(reflection["text"], id=str(told))]
+            message_id = uuid5(NAMESPACE_URL, given["operation"])  # a replayed turn writes the same message
+            written[self.keys.messages] = [AIMessage(reflection["text"], id=str(message_id))]
         return {**written, "underway": {}, "answered": dict(given) if given["candidates"] else {}}
 
     def _committed(self, reflection: Mapping[str, Any], bank: str) -> Update:
@@ -328,7 +328,7 @@ class ReflectNodes:
             name: the node's name.
             stage: the stage to run.
             update: function of (the stage's result, the bank's name) that returns the state update.
-            missing: what the run continues without if memory fails; empty if it must fail.
+            missing: the part that the run continues without if memory fails; empty if the run must fail.
         """
         on_error = self.on_error if missing else OnError.RAISE
         lost: Update = {"answered": {}, "moves": None, "approved": []}
@@ -357,10 +357,10 @@ def _further(underway: Mapping[str, Any], _: str) -> Update:
 
 
 def _check_same(bank: str, state: State) -> None:
-    """Check that the reflection continues on the bank it started on.
+    """Check that a resumed run selects the bank on which the reflection started.
 
     Raises:
-        InvalidRequest: the run now selects another bank.
+        InvalidRequest: the run selects another bank.
     """
     if bank != state["of_bank"]:
         raise InvalidRequest(
@@ -371,7 +371,7 @@ def _check_same(bank: str, state: State) -> None:
 
 
 def _ask_approval(answered: State, changes: list[dict[str, Any]]) -> list[int]:
-    """Interrupt for approval and return the approved numbers; an unreadable answer is asked for again."""
+    """Interrupt for approval and return the approved numbers; ask again after an unreadable answer."""
     numbers = {change["number"] for change in changes}
     payload = {
         "type": "hindsight.opinions",
@@ -395,14 +395,14 @@ def _approved(given: object, numbers: set[int]) -> list[int] | None:
         return sorted(numbers) if given else []
     if not isinstance(given, list | tuple | set | frozenset):
         return None
-    chosen = [each for each in given if isinstance(each, int) and not isinstance(each, bool)]
+    chosen = [number for number in given if isinstance(number, int) and not isinstance(number, bool)]
     return sorted({*chosen}) if len(chosen) == len(given) and numbers.issuperset(chosen) else None
 
 
 def _emit_opinion(opinion: State, bank: str, *, committed: bool) -> None:
     """Emit one opinion event, without its text."""
-    told = {name: opinion.get(name) for name in ("number", "outcome", "movement", "before", "after")}
-    emit(EventKind.OPINION, bank, **told, opinion=opinion["opinion_id"], committed=committed)
+    values = {name: opinion.get(name) for name in ("number", "outcome", "movement", "before", "after")}
+    emit(EventKind.OPINION, bank, **values, opinion=opinion["opinion_id"], committed=committed)
 
 
 MOVEMENTS = ("form", "reinforce", "weaken", "contradict", "neutral")
@@ -451,7 +451,7 @@ def _route_answered(state: State) -> str:
 
 
 def _route_assessed(state: State) -> str | list[Send]:
-    """Send each opinion to the node of its movement; straight to commit if the turn was committed before."""
+    """Send each opinion to the node of its movement; go straight to commit if there are none, as in a replayed turn."""
     if not state["answered"]:
         return END
     moves = state["answered"]["moves"]

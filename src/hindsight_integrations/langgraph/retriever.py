@@ -43,16 +43,17 @@ class HindsightRetriever(BaseRetriever):
 
     Attributes:
         bank: the sync or async bank to recall from.
-        memory_tags: the `tags` of `RecallOptions`, which documents the fields not listed here. (LangChain uses `tags` for
+        memory_tags: the `tags` of `RecallOptions`, where fields not listed here are documented. (LangChain uses `tags` for
             traces.)
-        k: return at most this many memories, without a relevance threshold.
+        k: maximum number of memories; with `k` there is no relevance threshold.
         max_tokens: token limit of all texts together; None means 4,096, or no limit if `k` is given.
         metadata: filter on the memories' metadata. (LangChain's trace metadata go into `config={"metadata": ...}` of a
             call; traces show the filter there.)
-        text: None uses the default, "compact" (docs/integrations.md); the next three fields work the same way.
-        relevance: default without `k`: "likely", which returns only memories likely to help.
-        include_records: default: on without `k`.
-        include_core: default: off.
+        text: text form of the memories; None uses the default, "compact" (docs/integrations.md). The next three fields also
+            use a default for None.
+        relevance: relevance level; by default "likely" (only memories likely to help) without `k`.
+        include_records: whether to include record tables; by default only without `k`.
+        include_core: whether to include core memory; off by default.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -95,9 +96,9 @@ class HindsightRetriever(BaseRetriever):
         query: str,
         *,
         run_manager: CallbackManagerForRetrieverRun,
-        **options: Any,  # noqa: ANN401 - the fields above, each of its own type
+        **options: Any,  # noqa: ANN401 - the types of the fields above
     ) -> list[Document]:
-        del run_manager  # LangChain calls it back itself
+        del run_manager  # LangChain calls its callbacks
         bank = self.bank if isinstance(self.bank, MemoryBank) else MemoryBank.over(self.bank)
         return as_documents(bank.recall(query, **self._options(options)))
 
@@ -106,7 +107,7 @@ class HindsightRetriever(BaseRetriever):
         query: str,
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,
-        **options: Any,  # noqa: ANN401 - the fields above, each of its own type
+        **options: Any,  # noqa: ANN401 - the types of the fields above
     ) -> list[Document]:
         del run_manager
         bank = self.bank.asynchronous if isinstance(self.bank, MemoryBank) else self.bank
@@ -130,7 +131,7 @@ class HindsightRetriever(BaseRetriever):
 OPTIONS: Final = HindsightRetriever.model_fields.keys() - BaseRetriever.model_fields.keys() - {"bank"} | {
     "metadata"
 }
-"""Fields that a call may override. (LangChain has a `metadata` field too.)"""
+"""The fields that a call may override. (LangChain has a `metadata` field too.)"""
 
 
 def as_documents(found: RecallResult) -> list[Document]:

@@ -1,4 +1,4 @@
-"""Graph state: MemoryState, memories as plain dicts and prompt text, and reading messages and the last question."""
+"""Graph state: MemoryState, memories as plain dicts and prompt text, and functions that read messages and questions."""
 
 # No `from __future__ import annotations` in this package: LangGraph reads the annotations of node functions and state
 # schemas, and silently drops a state key whose annotation is a string.
@@ -39,13 +39,13 @@ class Memory(TypedDict):
         fact_type: world, experience, opinion or observation.
         occurred_start: start of the event (ISO 8601, UTC); None if the memory has no event time.
         occurred_end: end of the event, exclusive.
-        mentioned_at: when it was said or learned.
-        score: higher is better, comparable within one recall only.
+        mentioned_at: time at which it was said or learned.
+        score: higher is better; comparable within one recall only.
         channels: rank, from 1, in each channel that found it: semantic, keyword, graph, temporal.
-        valid: False if the memory is no longer valid, which a recall `as_of` an earlier time can return.
+        valid: False if the memory is no longer valid, as a recall with `as_of` may return.
         confidence: an opinion's confidence in [0, 1]; else None.
         when: the date in words, relative to the question; empty if none is shown.
-        reason: why it was returned: found, core, request, overview or small_bank; see `RecallReason`.
+        reason: the reason why it was returned: found, core, request, overview or small_bank; see `RecallReason`.
     """
 
     id: str
@@ -114,7 +114,7 @@ def _table(table: RecordDigest) -> Memory:
     )
 
 
-def told_of(memories: list[Memory]) -> Mapping[str, Any]:
+def recall_values(memories: list[Memory]) -> Mapping[str, Any]:
     """Return the fields of a recall event: ids, scores and channels, without text."""
     units = [memory for memory in memories if memory["kind"] != TABLE]
     return {
@@ -201,7 +201,7 @@ class Question:
 
 
 def messages_in(state: object, key: str) -> list[Any]:
-    """Return the state's messages without summaries, converting as few as possible, since there may be thousands.
+    """Return the state's messages without summaries; only those that need it are converted, since there may be thousands.
 
     Raises:
         InvalidRequest: the state has no messages under this key, or an item is not a message.
@@ -231,14 +231,14 @@ def _held(state: object, key: str) -> Sequence[Any]:
     return found if isinstance(found, Sequence) else list(found)
 
 
-def _message(item: Any) -> Any:  # noqa: ANN401 - whatever a state holds as a message
+def _message(item: Any) -> Any:  # noqa: ANN401 - any form of a message
     """Return dicts and complete messages unchanged; convert chunks, (role, text) pairs and strings to messages."""
     if isinstance(item, BaseMessageChunk):
         return message_chunk_to_message(item)
     return item if isinstance(item, BaseMessage | Mapping) else _converted(item)
 
 
-def _converted(item: Any) -> BaseMessage:  # noqa: ANN401 - whatever a state holds as a message
+def _converted(item: Any) -> BaseMessage:  # noqa: ANN401 - any form of a message
     try:
         (message,) = convert_to_messages([item])
     except (NotImplementedError, ValueError):
@@ -255,7 +255,7 @@ def _no_message(item: object) -> InvalidRequest:
 
 
 def is_summary(message: object) -> bool:
-    """Return whether this is a summary by LangChain's SummarizationMiddleware, which poses as a user message."""
+    """Return whether this is a summary by LangChain's SummarizationMiddleware, which has the role of a user message."""
     extra = value_of(message, "additional_kwargs")
     return isinstance(extra, Mapping) and extra.get("lc_source") == "summarization"
 
@@ -263,10 +263,10 @@ def is_summary(message: object) -> bool:
 def last_question(state: object, key: str) -> Question | None:
     """Return the user's last message as a question, cut to the maximum query length; None if it has no text.
 
-    An image without text asks nothing: the question of an earlier turn is never returned in its place.
+    An image without text is not a question; the question of an earlier turn is never returned in its place.
 
     Raises:
-        InvalidRequest: the state has no messages under this key, or one that is read is not a message.
+        InvalidRequest: the state has no messages under this key, or an item that was read is not a message.
     """
     message = last_user_message(state, key)
     text = "" if message is None else clean_text(str(message.text))
@@ -279,10 +279,10 @@ def last_question(state: object, key: str) -> Question | None:
 def last_user_message(state: object, key: str) -> HumanMessage | None:
     """Return the user's last message, or the last summary if summaries have replaced all user messages.
 
-    The search starts at the end, so that a long conversation is not read whole.
+    Messages are read from the end, so that a long conversation is not converted whole.
 
     Raises:
-        InvalidRequest: the state has no messages under this key, or one that is read is not a message.
+        InvalidRequest: the state has no messages under this key, or an item that was read is not a message.
     """
     summary = None
     for item in reversed(_held(state, key)):
@@ -304,7 +304,7 @@ def read_or_none(timestamp: object) -> str | float | None:
 
 
 def question(given: object) -> Question | None:
-    """Return the question of a string, or None if it is empty.
+    """Convert a string to a question; None if it is empty.
 
     Raises:
         InvalidRequest: the value is not a string.

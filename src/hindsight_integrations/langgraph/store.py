@@ -53,7 +53,7 @@ Paths = Sequence[str] | Literal[False]
 MOST_MINUTES = 1_000 * 365 * 24 * 60.0  # a thousand years
 
 Call = Callable[[Any], Any]
-"""A call on a bank's `items` namespace, sync or async."""
+"""A call on the `items` namespace of a sync or async bank."""
 
 StoreStep = tuple[Call, Callable[[Any], None]]
 """A call, and the function that receives its result."""
@@ -70,16 +70,16 @@ class HindsightStore(BaseStore):
     create a store per tenant, each with its own bank. Labels must not contain dots: encode e-mail addresses with
     `namespace_label`.
 
-    The store may be used from any thread and any number of event loops at once, sync and async. It opens the bank at the
-    first call. Closing the engine is up to you.
+    The store may be used from any number of threads and event loops at once, sync and async. It opens the bank at the
+    first call, and does not close the engine.
 
     Args:
         memory: a sync or async engine or bank.
         bank: with an engine: the bank's name; the bank is created at the first call.
         index: paths in a value whose texts are searchable, unless a put names others; "$" is the whole value. With False
             or no path, items are listed but never match a query.
-        ttl: LangGraph's TTL configuration: `default_ttl` (minutes), `refresh_on_read`. Expired items are hidden whatever
-            `omit_expired` is, and erased by `settle`, a worker or `sweep_ttl`.
+        ttl: LangGraph's TTL configuration: `default_ttl` (minutes), `refresh_on_read`. Expired items are hidden regardless
+            of `omit_expired`, and erased by `settle`, a worker or `sweep_ttl`.
 
     Raises:
         InvalidRequest: `memory` is neither an engine nor a bank; `bank` is given although `memory` is a bank; `index` is
@@ -204,7 +204,7 @@ class HindsightStore(BaseStore):
         return await engine.bank(self._name)
 
     def _planned(self, ops: Sequence[Op]) -> tuple[list[StoreStep], list[Result]]:
-        """Return the calls on the bank's items, reads first and one write last, and the list that they fill."""
+        """Plan the calls on the bank's items, reads first and one write last; return them, and the list for their results."""
         for op in ops:
             _check_op(op)
         results: list[Result] = [None] * len(ops)
@@ -249,11 +249,11 @@ def identity_of(label: str) -> str:
 
 
 _TOKEN = re.compile("%(25|2E|00|6C)|%$")
-_RESERVED = "langgraph"  # LangGraph forbids it as the first label
+_RESERVED = "langgraph"  # LangGraph does not allow it as the first label
 
 
 def item_texts(value: Mapping[str, Any], paths: Paths) -> tuple[str, ...]:
-    """Return the texts at these paths, in order; "$" is the whole value as readable lines. False gives none."""
+    """Return the texts at these paths, in order; "$" gives the whole value as readable lines, and False no texts."""
     if paths is False:
         return ()
     return tuple(
@@ -267,7 +267,7 @@ def item_texts(value: Mapping[str, Any], paths: Paths) -> tuple[str, ...]:
 def readable(value: Mapping[str, Any]) -> str:
     """Format a value as "name: text" lines, one per string or number; a value with a single entry is that entry's text.
 
-    JSON's braces and quotes would add noise to the embedding.
+    The text is embedded, and JSON's braces and quotes would add noise.
     """
     lines = list(_lines(value, ""))
     return (
@@ -348,7 +348,7 @@ def _alike(labels: Sequence[str], path: Sequence[str]) -> bool:
 
 
 def _check_op(op: Op) -> None:
-    """Reject operations that LangGraph does not allow, and a str as namespace, which it would split into letters."""
+    """Reject operations that LangGraph does not allow, and a str as namespace, which it would split into characters."""
     if isinstance(op, GetOp | PutOp):
         labels: object = op.namespace
     elif isinstance(op, SearchOp):
@@ -370,7 +370,7 @@ def _check_op(op: Op) -> None:
 
 
 def _gets(ops: Sequence[Op], results: list[Result]) -> Iterator[StoreStep]:
-    """Yield one call for the reads that refresh the TTL, and one for the others."""
+    """Yield one call for the reads that refresh the TTL, and one for the other reads."""
     for refresh in (False, True):
         at = [n for n, op in enumerate(ops) if isinstance(op, GetOp) and bool(op.refresh_ttl) is refresh]
         if at:

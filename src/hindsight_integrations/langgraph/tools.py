@@ -30,7 +30,7 @@ from hindsight_integrations.langgraph.bank_finder import (
     uses_memory,
 )
 from hindsight_integrations.langgraph.nodes import EventKind, emit
-from hindsight_integrations.langgraph.state import as_memories, as_memory, told_of
+from hindsight_integrations.langgraph.state import as_memories, as_memory, recall_values
 from hindsight_integrations.model.aggregates import Aggregation, RecordEntry
 from hindsight_integrations.model.erasure import ForgetReceipt
 from hindsight_integrations.model.options import RecallOptions, ReflectOptions
@@ -111,8 +111,8 @@ def create_memory_tools(
             the form of LangChain's human-in-the-loop requests; only `Command(resume=True)`, or {"decisions": [{"type":
             "approve"}]}, erases. Needs a checkpointer.
         max_tokens: token limit of the memories in one result.
-        recall_options: options of `bank.recall` besides query and max_tokens: budget, types, tags, k, ...
-        reflect_options: options of `bank.reflect` besides the query: strategy, budget, tags, ... Opinions are formed only
+        recall_options: options of `bank.recall` other than query and max_tokens: budget, types, tags, k, ...
+        reflect_options: options of `bank.reflect` other than the query: strategy, budget, tags, ... Opinions are formed only
             if `form_opinions` is set.
         tags: visibility tags of the retained memories.
         metadata: metadata of the retained memories.
@@ -157,7 +157,7 @@ def create_memory_tools(
 
 BankCall = Callable[[Any], Any]  # a call on a bank; with an async bank its result is awaitable
 AskBank = Callable[[BankCall], Awaitable[Any]]  # makes the call and returns its result
-Reply = tuple[str, Any]  # (the text for the model, the artifact as plain JSON)
+Reply = tuple[str, Any]  # the text for the model, and the artifact as plain JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,15 +184,15 @@ class MemoryTool(BaseTool):
     """A tool over the run's bank, created by `create_memory_tools`.
 
     Attributes:
-        where: finds the run's bank.
+        where: finder of the run's bank.
         steps: the implementation; it awaits nothing but calls on the bank, which on a sync bank never suspend.
-        told: maps the bank's field names to the model's arguments; errors in these fields are reported to the model.
+        arguments_of: the model's argument for each field name of the bank; errors in these fields are reported to the model.
     """
 
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     where: BankFinder = Field(exclude=True)
     steps: Steps = Field(exclude=True)
-    told: Mapping[str, str] = Field(exclude=True)
+    arguments_of: Mapping[str, str] = Field(exclude=True)
 
     def _run(
         self,
@@ -201,7 +201,7 @@ class MemoryTool(BaseTool):
         run_manager: CallbackManagerForToolRun | None = None,
         **arguments: Any,  # noqa: ANN401 - as the schema has them
     ) -> Reply:
-        del run_manager  # LangChain calls it back itself
+        del run_manager  # LangChain calls its callbacks
         call = self._call(given, arguments, config)
         bank = self.where.open(_state(arguments), config)
 
@@ -245,9 +245,9 @@ class MemoryTool(BaseTool):
         try:
             yield
         except InvalidRequest as error:
-            if error.field not in self.told:
+            if error.field not in self.arguments_of:
                 raise
-            problem = f"{self.told[error.field]}: {error.reason}. {error.remedy}"
+            problem = f"{self.arguments_of[error.field]}: {error.reason}. {error.remedy}"
             raise ToolException(_again(self.name, problem, self.args)) from None
 
 
@@ -262,9 +262,9 @@ def _finished(steps: Coroutine[Any, Any, Reply]) -> Reply:
 
 
 def wrong_arguments(name: str, takes: tuple[str, ...]) -> Callable[[Any], str]:
-    """Return the handler that tells the model which arguments are wrong and how to call the tool, without their values."""
+    """Return a handler that lists the invalid arguments for the model, without their values, and those the tool takes."""
 
-    def told(error: ValidationError) -> str:
+    def explain(error: ValidationError) -> str:
         wrong = (
             f"{shown('.'.join(map(str, each['loc'])))} is not an argument"
             if each["type"] == "extra_forbidden"
@@ -273,7 +273,7 @@ def wrong_arguments(name: str, takes: tuple[str, ...]) -> Callable[[Any], str]:
         )
         return _again(name, "; ".join(wrong), takes)
 
-    return told
+    return explain
 
 
 def _again(name: str, wrong: str, takes: Any) -> str:  # noqa: ANN401 - names, of a dict or a tuple
@@ -286,11 +286,11 @@ def _state(arguments: Mapping[str, Any]) -> object:
 
 
 LONGEST_WORD = 512  # maximum characters of a kind, a category or an id
-# The window's default bounds, far enough inside datetime's range for any time zone.
+# Default bounds of a window, which stay in datetime's range in any time zone.
 FIRST_DAY, LAST_DAY = date(1000, 1, 1), date(9000, 1, 1)
 
-# Injected by ToolNode and hidden from the model. Not validated, because pydantic would build one from the model's
-# arguments; not dumped, because it holds the whole state.
+# A ToolRuntime, injected by ToolNode and hidden from the model. It is not validated, because pydantic would build one
+# from the model's arguments, and not dumped, because it contains the whole state.
 Injected = Annotated[Any, SkipValidation, InjectedToolArg, PlainSerializer(lambda _: None)]
 
 
@@ -362,7 +362,7 @@ def window(start: date | None, end: date | None) -> tuple[str, str] | None:
 
 TOOL = "forget_memory"
 DECISIONS = ["approve", "edit", "reject"]
-PUSHED = "__pregel_push"  # LangGraph's trigger of a task created by a Send
+PUSHED = "__pregel_push"  # trigger by which LangGraph marks a task that a Send created
 UNREADABLE = 'Answer true or false, or {"decisions": [{"type": ...}]} with type "approve", "reject", or "edit" and edited_action.'
 EDITED = f'An edited_action must be {{"name": "{TOOL}", "args": {{"memory_id": ..., "erase": true}}}}.'
 
@@ -370,8 +370,8 @@ EDITED = f'An edited_action must be {{"name": "{TOOL}", "args": {{"memory_id": .
 def check_alone(call: ToolCall) -> None:
     """Reject an erasure that shares its task with other tool calls.
 
-    LangGraph assigns the answers to a task's interrupts in the order in which the calls reach them, which differs from
-    run to run: the approval of one erasure could be applied to another.
+    LangGraph assigns the answers to a task's interrupts in the order in which the calls reach them. This order varies, so
+    the approval of one erasure could be applied to another.
 
     Raises:
         ToolException: there are other tool calls, or the calls cannot be determined.
@@ -383,7 +383,7 @@ def check_alone(call: ToolCall) -> None:
         raise ToolException(ALONE)
 
 
-def asked_for(
+def approval_request(
     memory_id: str, units: list[MemoryUnit], receipt: ForgetReceipt, problem: str
 ) -> dict[str, Any]:
     """Build the approval request: LangChain's HITLRequest plus the dry run.
@@ -392,7 +392,7 @@ def asked_for(
         memory_id: the memory to erase.
         units: all units that would be erased.
         receipt: the dry run's receipt.
-        problem: why the request is repeated; empty the first time.
+        problem: the reason for repeating the request; empty the first time.
     """
     listed = "\n".join(f"- {unit.text}" for unit in units)
     description = f"Erase for good, from memory and its files:\n{listed}"
@@ -414,7 +414,7 @@ def asked_for(
     return {**request, "dry_run": foreseen, "problem": problem}
 
 
-def decided(request: Mapping[str, Any]) -> Mapping[str, Any]:
+def await_decision(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Interrupt the run until a person has decided, and return the decision.
 
     Raises:
@@ -436,7 +436,7 @@ def decided(request: Mapping[str, Any]) -> Mapping[str, Any]:
     return one if isinstance(one, Mapping) and one.get("type") in DECISIONS else {"type": "unreadable"}
 
 
-def edited(decision: Mapping[str, Any]) -> EraseArguments | None:
+def edited_arguments(decision: Mapping[str, Any]) -> EraseArguments | None:
     """Return the edited arguments, or None if they are not valid for this tool."""
     action = decision.get("edited_action")
     if not isinstance(action, Mapping) or action.get("name") != TOOL:
@@ -447,14 +447,14 @@ def edited(decision: Mapping[str, Any]) -> EraseArguments | None:
         return None
 
 
-def refused(decision: Mapping[str, Any]) -> ToolException:
-    """Return the exception that tells the model of the rejection."""
-    said = decision.get("message")
-    return ToolException(f"{REFUSED} {said}" if isinstance(said, str) and said else REFUSED)
+def rejection(decision: Mapping[str, Any]) -> ToolException:
+    """Return the exception that reports the rejection to the model."""
+    message = decision.get("message")
+    return ToolException(f"{REFUSED} {message}" if isinstance(message, str) and message else REFUSED)
 
 
 def _calls(state: object, call_id: str | None) -> list[Any]:
-    """Return all tool calls of the message with this call, from any list in the state; empty if not found."""
+    """Return all tool calls of the message that contains this call; the message may be in any list of the state."""
     values = (
         list(state.values())
         if isinstance(state, Mapping)
@@ -493,7 +493,7 @@ def _tool(
     name: str,
     schema: type[Arguments],
     steps: Steps,
-    told: Mapping[str, str],
+    arguments_of: Mapping[str, str],
 ) -> BaseTool:
     takes = tuple(field for field in schema.model_fields if field != "runtime")
     return MemoryTool(
@@ -504,7 +504,7 @@ def _tool(
         handle_validation_error=wrong_arguments(name, takes),
         where=where,
         steps=steps,
-        told=told,
+        arguments_of=arguments_of,
     )
 
 
@@ -513,14 +513,14 @@ async def _retain(options: Mapping[str, Any], forgetting: bool, call: ToolCall, 
     values = {"units": list(result.unit_ids), "created": result.created, "queued": len(result.queued)}
     superseded, restored = list(result.superseded), list(result.restored)
     emit(EventKind.RETAINED, call.bank, **values, superseded=superseded, restored=restored)
-    told = retain_reply(result)
-    return f"{told} {SAY_OTHERWISE}" if forgetting and told == KNOWN else told, values
+    reply = retain_reply(result)
+    return f"{reply} {SAY_OTHERWISE}" if forgetting and reply == KNOWN else reply, values
 
 
 async def _recall(options: Mapping[str, Any], numbered: bool, call: ToolCall, ask: AskBank) -> Reply:
     found = await ask(methodcaller("recall", call.arguments["query"], **options))
     memories = as_memories(found)
-    emit(EventKind.RECALLED, call.bank, **told_of(memories))
+    emit(EventKind.RECALLED, call.bank, **recall_values(memories))
     lines = [table.text for table in found.records]
     lines += [memory_line(unit, numbered=numbered) for unit in found.units]
     return memories_block(lines) if lines else NOTHING, memories
@@ -529,7 +529,7 @@ async def _recall(options: Mapping[str, Any], numbered: bool, call: ToolCall, as
 async def _reflect(options: Mapping[str, Any], call: ToolCall, ask: AskBank) -> Reply:
     answer = await ask(methodcaller("reflect", call.arguments["question"], **options))
     memories = [as_memory(unit) for unit in answer.units]
-    # An extractive answer consists of memories, not of the bank's own words.
+    # An extractive answer consists of quoted memories.
     quoted = answer.extractive and answer.units
     text = memories_block(map(memory_line, answer.units)) if quoted else answer.text
     return text, {"text": answer.text, "sufficient": answer.sufficient, "memories": memories}
@@ -543,13 +543,13 @@ async def _forget(call: ToolCall, ask: AskBank) -> Reply:
     while erase:
         receipt = await ask(methodcaller("forget", unit=memory_id, dry_run=True))
         units = [await ask(methodcaller("get", unit_id)) for unit_id in receipt.unit_ids]
-        decision = decided(asked_for(memory_id, units, receipt, problem))
+        decision = await_decision(approval_request(memory_id, units, receipt, problem))
         if decision["type"] == "reject":
-            raise refused(decision)
+            raise rejection(decision)
         if decision["type"] == "approve":
             erased = await ask(methodcaller("forget", unit=memory_id))
             return erased_reply(erased), {"memory_id": memory_id, "erased": list(erased.unit_ids)}
-        given = edited(decision) if decision["type"] == "edit" else None
+        given = edited_arguments(decision) if decision["type"] == "edit" else None
         problem = "" if given else EDITED if decision["type"] == "edit" else UNREADABLE
         memory_id, erase = (given.memory_id, given.erase) if given else (memory_id, True)
     withdrawn = await ask(methodcaller("withdraw", memory_id, reason=BY_TOOL))

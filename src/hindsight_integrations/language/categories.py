@@ -26,12 +26,12 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019.&+][^\W_]+)*[+#]*")
 _PREPOSITIONS = frozenset(
     {"with", "without", "for", "at", "by", "on", "in", "to", "from", "not", "no", "except", "via"}
 )
-_MOST_SPECIFIC = 4  # words; a longer text is an explanation, not a name
+_MOST_SPECIFIC = 4  # maximum number of words; a longer text is an explanation, not a name
 
 _HOW_RECORDED = frozenset(
     {"a", "an", "count", "daily", "log", "my", "number", "of", "tally", "the", "tracker", "tracking"}
 )
-"""Words for how something is recorded. Not "total", "average" or "weekly": a week's total is not a day's value."""
+"""Words that describe the recording. Without "total", "average" and "weekly", which change the meaning of a value."""
 _OF_KIND: Mapping[RecordKind, frozenset[str]] = {
     RecordKind.EXPENSE: KIND_WORDS[RecordKind.EXPENSE]
     - {"payment"},  # a car payment is not the price of a car
@@ -85,7 +85,7 @@ def category_key(stated: str, kind: RecordKind) -> str:
 
 
 def _part(name: str, general: str, specific: str, kind: RecordKind) -> str:
-    """Choose the part of a qualified form that names the category; the whole form in doubt."""
+    """Return the part of a qualified form that names the category, or the whole form if that is unclear."""
     words = _WORD.findall(specific)
     if all(_is_generic(w, kind) or physical_symbol(w) or currency_of(w, money=True) for w in words):
         return general
@@ -112,7 +112,7 @@ class KnownCategories:
                 self._add(category.kind, spelling, category.name)
 
     def named(self, stated: str, kind: RecordKind) -> tuple[str, ...]:
-        """Return the category with this spelling, else all categories with an equivalent one, most used first.
+        """Return the category with this spelling, or else all categories with an equivalent spelling, most used first.
 
         Exact spellings take precedence, so equivalent spellings that a user has split stay apart.
 
@@ -148,14 +148,14 @@ def categories_to_show(
 ) -> dict[RecordKind, tuple[str, ...]]:
     """Choose category names to show a model, by kind, within a token budget.
 
-    Categories named in the passage come first, then the most used of each kind in turn, so that 1,900 films do not crowd
-    out the expenses. Omitted categories are still recognised if the model names them (`KnownCategories`).
+    Categories named in the passage come first, then the most used of each kind in turn, so that 1,900 films do not displace
+    the expenses. Omitted categories are still recognised if the model names them (`KnownCategories`).
 
     Args:
         categories: the bank's categories.
         passage: the text that the model will read.
         limit: token limit of all names together.
-        count: counts the tokens of texts (`TokenCounter.count`); None assumes three characters per token. One token per
+        count: function that counts the tokens of texts (`TokenCounter.count`); None assumes three characters per token. One token per
             name is added for the separator.
     """
     names = [category.name for category in categories]

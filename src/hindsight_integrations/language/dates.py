@@ -1,4 +1,4 @@
-"""Dates and times: the time a question or statement refers to, and parsing of timestamps in chat exports.
+"""Find the time that a question or statement refers to, and parse timestamps of chat exports.
 
 Timestamps look like "1:56 pm on 8 May, 2023", "08.05.23, 13:56", "2023/05/30 (Tue) 21:48" and the like.
 """
@@ -59,7 +59,7 @@ def _first_found(
     dates: LocalDates,
     languages: Sequence[Language],
 ) -> TimeWindow | None:
-    """Return the first grammar's match, else a date that `dateparser` finds in the languages without a grammar."""
+    """Return the match of the first grammar, or else a date found by `dateparser` in the languages without a grammar."""
     for rules in (language.times for language in languages if language.times):
         if window := find(text, reference, dates.zone, rules=rules, week_starts=dates.week_starts):
             return window
@@ -67,7 +67,7 @@ def _first_found(
     return find_written_date(text, dates.zone, codes=codes, date_order=dates.order) if codes else None
 
 
-_LONGEST = 80  # characters; a longer text may contain a date but is not a timestamp
+_LONGEST = 80  # maximum number of characters of a timestamp
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e\ufeff]")  # direction marks that exports put before digits
 _ZONE_IN_WORDS = re.compile(
     r"\s*\([^()\d]*\)\s*$"
@@ -115,7 +115,7 @@ def parse_timestamp(text: str, *, date_order: DateOrder | None = None) -> dateti
             "31/12/2023", but neither "05/06/2023" nor "31/12/23", which some countries read as starting with the year.
 
     Returns:
-        The datetime, naive without a zone, midnight without a time of day; None if it cannot be read unambiguously, for
+        The datetime: naive if there is no zone, at midnight if there is no time of day; None if it cannot be parsed unambiguously, for
         example because its zone is an ambiguous abbreviation (CST, IST).
     """
     plain = text.strip()

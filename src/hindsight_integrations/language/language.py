@@ -1,4 +1,4 @@
-"""Language: the words and rules of one language as one value, and detection of a text's language."""
+"""The words and rules of a language as one value, and detection of a text's language."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AskingWords:
 
     Attributes:
         interjection: a whole sentence that is only a greeting, thanks or "nice!".
-        answer: a yes or no; an answer from a person, small talk from an agent.
+        answer: a yes or no, which is an answer from a person but small talk from an agent.
         opener: start of a question, after "and" or "so".
         unmarked: a whole question without a question mark ("when is the dentist").
         request: start of a request without a question mark ("Tell me what ...", "I wonder where ...").
@@ -28,7 +28,7 @@ class AskingWords:
         nothing_known: an agent saying that it has no memory of something.
         lead_in: an agent's introduction of a memory.
         forgetting: start of a request to forget something.
-        all_about: what precedes the subject of a request to forget ("everything you know about").
+        all_about: the words before the subject of a request to forget ("everything you know about").
         recalling: words that ask for everything remembered ("What do you know about me?"), besides stop words.
         whatever: words that ask for everything in a period ("What happened last week?"), besides stop words.
     """
@@ -87,7 +87,7 @@ class RecordWords:
 
 
 def unchanged(word: str) -> str:
-    """Return the word itself; the stemmer of languages without one."""
+    """Return the word unchanged; the default stemmer."""
     return word
 
 
@@ -111,7 +111,7 @@ class NounWords:
         measures: nouns before another noun ("a cup of coffee" in two words).
         adjective: ending of an adjective, which may start a sentence before a noun.
         place: ending of places that take an article.
-        tail: what may follow a place name ("Frankfurt am Main").
+        tail: a phrase that may follow a place name ("Frankfurt am Main").
         of: lower-case words between given and family name, with surrounding spaces.
         letters: letters of native words.
         borrowed: words of the language with other letters.
@@ -193,8 +193,8 @@ class Person(StrEnum):
     SECOND = "second"
 
 
-def _as_it_is(text: str) -> str:
-    """Return the text unchanged; the default of languages without rewriting rules."""
+def _same_text(text: str) -> str:
+    """Return the text unchanged; the default of `PersonWords.from_second`."""
     return text
 
 
@@ -204,14 +204,14 @@ class PersonWords:
 
     Attributes:
         words: pronouns, possessives and unambiguous verb forms of each person.
-        no_person: lookalikes of such words ("World War I").
+        no_person: phrases that only look like such words ("World War I").
         from_second: rewrites a text from the second to the first person.
         unique: first-person statements of a person's single-valued attributes, by name; group 1 is the value.
     """
 
     words: Mapping[Person, re.Pattern[str]] = field(default_factory=dict)
     no_person: re.Pattern[str] = NEVER
-    from_second: Callable[[str], str] = _as_it_is
+    from_second: Callable[[str], str] = _same_text
     unique: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
 
 
@@ -246,8 +246,8 @@ class Language:
     decimal_comma: bool = False
 
 
-LEAST_SHARE = 0.1  # minimum share of stop words in a text of a language; prose has a third to a half
-# Words a text without stop words needs to count as another language; lists of names are shorter.
+LEAST_SHARE = 0.1  # minimum share of stop words in a text of a language; in prose it is a third to a half
+# Minimum number of words of a text without stop words that counts as another language; a shorter text may list names.
 LEAST_WORDS = 7
 _WORD = re.compile(r"[^\W\d_]+")
 

@@ -41,8 +41,8 @@ def shown(text: str, quoted: list[str]) -> str:
 USER_NAMES = frozenset({"user", "the user", "human", "me", "i", "myself"})
 AGENT_NAMES = frozenset({"assistant", "the assistant", "ai", "ai assistant", "agent", "the agent", "bot"})
 
-LONGEST_NAME = 4  # maximum words of an entity name searched in a text
-ONE_EDIT_LETTERS = 5  # minimum length of names that may differ by one edit; set by hand
+LONGEST_NAME = 4  # maximum number of words of an entity name that is searched in a text
+ONE_EDIT_LETTERS = 5  # minimum length of names that may differ by one edit; chosen by hand
 
 _WORD = re.compile(r"[\w.&'\u2019-]+")
 _POSSESSIVE = re.compile(r"['\u2019]s$")
@@ -51,9 +51,9 @@ _VAGUE = frozenset({EntityType.OTHER, EntityType.CONCEPT, EntityType.PRODUCT})
 
 
 def compatible(first: EntityType, second: EntityType) -> bool:
-    """Return whether two mentions may be one entity by type: equal, one unknown, or both of the types models confuse.
+    """Return whether two mentions may be one entity by type: equal, one unknown, or types that models often confuse.
 
-    Apple the company and apple the fruit stay apart: ORGANIZATION is compatible with neither PRODUCT nor CONCEPT.
+    ORGANIZATION is compatible with neither PRODUCT nor CONCEPT, so Apple the company and apple the fruit stay separate.
     """
     return first == second or EntityType.OTHER in (first, second) or {first, second} <= _VAGUE
 

@@ -1,4 +1,4 @@
-"""Question kinds: asking for a cause, a fact, everything remembered, or along a chain of possessives."""
+"""Detect kinds of questions: for a cause, a fact, everything remembered, or along a chain of possessives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hindsight_integrations.language.language import Language, language_of
 from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.language.stems import content_stems
 
-LONGEST_ASKING_ALL = 100  # characters; a longer question names a subject
+LONGEST_ASKING_ALL = 100  # maximum number of characters; a longer question names a subject
 
 
 def asks_for_a_cause(text: str, languages: Sequence[Language]) -> bool:
@@ -37,7 +37,7 @@ def asks_for_a_fact(text: str) -> bool:
 
 
 def only_states(text: str) -> bool:
-    """Return whether a text only makes a statement; False in doubt."""
+    """Return whether a text only makes a statement; False if that is unclear."""
     return _language(text).questions.statement.search(text) is not None
 
 

@@ -1,8 +1,8 @@
-"""Questions about records: which of the bank's kinds and categories a question asks about.
+"""Find the kinds and categories of records that a question asks about.
 
 A category matches by its name, a synonym (`RecordWords.things`), a similar spelling, or by the memories that answer the
-question best. Single words decide whether figures are wanted; in doubt a named category gets them, since one line of
-labelled figures costs little.
+question best. Single words decide whether figures are wanted; if that is unclear, a named category gets them, since a line of
+figures takes few tokens.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from hindsight_integrations.model.aggregates import RecordEntry
 from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import Granule
 
-LONGEST = 300  # maximum characters of a question about records
-# Minimum words of a statement; fewer are a question without a verb: "my current weight" (no source).
+LONGEST = 300  # maximum number of characters of a question about records
+# Minimum number of words of a statement; fewer are a question without a verb: "my current weight" (chosen by hand).
 LEAST_STATED = 5
-LONGEST_NAME = 4  # words of a category
-MOST_SUBJECTS = 3  # maximum subjects per question: "coffee, lunch and rent"
-UNKNOWN_WORDS = 1  # maximum unknown words in a question that lists a whole kind
-# Minimum letters of a word that identifies a multi-word category: "honey" of honey sales (no source).
+LONGEST_NAME = 4  # maximum number of words of a category
+MOST_SUBJECTS = 3  # maximum number of subjects per question: "coffee, lunch and rent"
+UNKNOWN_WORDS = 1  # maximum number of unknown words in a question that lists a whole kind
+# Minimum number of letters of a word that identifies a multi-word category: "honey" of honey sales (chosen by hand).
 LEAST_PART = 4
-LEAST_FORM = 3  # minimum letters of the first part of a compound: "Rad" of Radkilometer (no source)
-CLOSE = 86  # minimum similarity in percent of a misspelling: "autbus" for "autobus" (no source)
-CLOSE_LETTERS = 5  # minimum letters of a misspelling (no source)
+# Minimum number of letters of the first part of a compound: "Rad" of Radkilometer (chosen by hand).
+LEAST_FORM = 3
+CLOSE = 86  # minimum similarity in percent of a misspelling: "autbus" for "autobus" (chosen by hand)
+CLOSE_LETTERS = 5  # minimum number of letters of a misspelling (chosen by hand)
 MAJORITY = 0.6  # share of the best memories with a word of the question that must be of one category
 
 VALUED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
@@ -59,7 +60,7 @@ PARTS_OF = {
     ),
     "meals": frozenset({"breakfast", "brunch", "dinner", "lunch"}),
 }  # fmt: skip
-"""Things included in a more general thing."""
+"""The specific things included in a more general thing."""
 NEVER_SUMMED = frozenset(
     {
         "weight",
@@ -406,7 +407,7 @@ class _Question:
 
     @property
     def period(self) -> Granule | None:
-        """The day, week or month that the question names besides its time."""
+        """The day, week or month by which the question groups, in addition to its time."""
         periods = {word: period for each in self.languages for word, period in each.records.periods.items()}
         return next((periods[word] for word in self.words if word in periods), None)
 

@@ -1,6 +1,6 @@
-"""Normalisation of records written by a model or caller: kind, category, amount and unit.
+"""Normalise records from a model or caller: kind, category, amount and unit.
 
-Amounts look like "$3.41", "3,41 EUR", "1,200 steps" or "8k"; anything else stays text.
+Amounts look like "$3.41", "3,41 EUR", "1,200 steps" or "8k"; other values remain text.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ _AMOUNTS = MONEY | {RecordKind.QUANTITY, RecordKind.GOAL}
 
 
 def canonical_record(kind: str, category: str, value: Decimal | str, unit: str) -> Record:
-    """Build a record from its parts as written; its category is resolved against the bank's when it is stored.
+    """Build a record from its unnormalised parts; its category is resolved against the bank's when it is stored.
 
     Args:
         kind: the kind in any spelling; an unknown one becomes OTHER, and its name the category if that is empty.

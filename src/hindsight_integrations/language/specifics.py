@@ -1,4 +1,4 @@
-"""Specifics of a statement (numbers, days, names): comparing two statements, and finding unsupported numbers."""
+"""Extract the specifics of a statement (numbers, days, names), compare two statements, and find unsupported numbers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def specifics(text: str, language: Language) -> Specifics:
 
 
 def told_apart(one: Specifics, other: Specifics) -> bool:
-    """Return whether two statements differ in specifics: each has a number, day or name that the other lacks."""
+    """Return whether two statements have conflicting specifics: each has a number, day or name that the other lacks."""
     return (
         bool(one.numbers - other.numbers and other.numbers - one.numbers)
         or bool(one.days and other.days and one.days.isdisjoint(other.days))

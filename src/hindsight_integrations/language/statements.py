@@ -1,4 +1,4 @@
-"""Extraction of a message's statements, dropping questions, requests and small talk."""
+"""Extract the statements of a message, dropping questions, requests and small talk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def stating_sentences(text: str, language: Language, *, agent: bool) -> list[str
     """Extract the declarative sentences of a message.
 
     Questions that contain a statement ("Did I tell you that I moved?", "What can I cook, I'm vegan?") are kept. An agent's
-    greetings and admissions that it knows nothing are dropped too.
+    greetings, and its statements that it has no memory of something, are dropped too.
 
     Args:
         text: the message's text.

@@ -1,4 +1,4 @@
-"""Units of records: canonical spellings of currencies and physical units, and conversion between units.
+"""Normalise the units of records (currencies, physical units, counts), and convert between units.
 
 Names of currencies and units come from the CLDR (via babel), short forms and definitions from pint, symbols from the SI
 brochure and its table of units accepted for use with the SI. Only the units listed here are recognised, so that "points"
@@ -218,7 +218,7 @@ _ROOTS = {  # pint's unit -> (symbol, symbols of the allowed prefixes)
 }
 _WITHOUT_SIZE = frozenset({"degree_Celsius", "degree_Fahrenheit", "percent"})
 """Units that are never converted: the zero of a temperature scale is arbitrary."""
-_NEVER_BARE = frozenset({"calorie"})  # for food it means a kilocalorie
+_NEVER_BARE = frozenset({"calorie"})  # usually means a kilocalorie
 _NO_SYMBOLS = frozenset({"a"})  # SI's symbol of the year, but also a word
 _CALENDAR = {"month": 1, "year": 12}  # in months, because a month is not a fixed number of days
 _POWER = re.compile(r"(m|dm|cm|mm|km)(?:\^?([23])|([²³]))")
@@ -320,8 +320,8 @@ _ADVERB = re.compile(
     rf"^(?P<first>{'|'.join(_ADVERBS)})\s+|\s+(?P<last>{'|'.join(_ADVERBS)})$", re.IGNORECASE
 )
 _COUNTABLE = re.compile(r"[a-z]*[aeiou][a-z]*")
-LONGEST = 100  # maximum characters of a unit or an amount
-_LONGEST_COUNTED = 3  # maximum words of a counted thing that is put in the plural
+LONGEST = 100  # maximum number of characters of a unit or an amount
+_LONGEST_COUNTED = 3  # maximum number of words of a counted thing that is put in the plural
 
 
 @lru_cache(maxsize=4096)
@@ -436,7 +436,7 @@ def _blanks(text: str) -> str:
 
 
 def converted(value: Decimal, unit: str, wanted: str) -> Decimal:
-    """Convert a value to another canonical unit; exact if its digits are finite, else with 28 digits."""
+    """Convert a value to another canonical unit; exact if the result has finitely many digits, else with 28 digits."""
     if unit == wanted:
         return value
     ratio = factor(unit, wanted)

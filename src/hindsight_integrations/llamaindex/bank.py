@@ -1,4 +1,4 @@
-"""What the components share: the bank field, recall as prompt lines, and instrumentation events."""
+"""Shared parts of the components: the bank field, recall as prompt lines, and instrumentation events."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def open_bank(given: object) -> AsyncMemoryBank:
         given: a sync or async bank, or its reference, also in JSON form.
 
     Raises:
-        InvalidRequest: it is none of these.
+        InvalidRequest: the value is not a bank or a reference.
         BankNotOpen: no engine in this process has the reference's directory open.
-        BankNotFound: the directory does not have the bank, or no longer has it.
+        BankNotFound: the bank does not exist or was deleted.
     """
     if isinstance(given, MemoryBank):
         return given.asynchronous
@@ -71,7 +71,7 @@ BankField = Annotated[
 dispatcher = get_dispatcher("hindsight_integrations.llamaindex")
 
 
-class MemoryEvent(BaseEvent):  # type: ignore[misc] # mypy is told to skip LlamaIndex, whose types it cannot follow
+class MemoryEvent(BaseEvent):  # type: ignore[misc] # mypy does not follow imports of LlamaIndex
     """Base class of memory events.
 
     Attributes:
@@ -91,7 +91,7 @@ class MemoryRetained(MemoryEvent):
 
     Attributes:
         units: ids of the memories made from its new messages.
-        created: how many of them are new.
+        created: number of new memories among them.
         superseded: ids of memories made invalid because their messages were edited or discarded.
         restored: ids of memories made valid again.
         queued: number of passages waiting for extraction.
@@ -116,7 +116,7 @@ class MemoryRecalled(MemoryEvent):
     Attributes:
         units: memory ids, in the order recalled.
         scores: one score per memory; comparable within one recall only.
-        channels: per memory, its rank, from 1, in each channel that found it.
+        channels: for each memory, its rank, from 1, in each channel that found it.
     """
 
     units: list[str]
@@ -130,8 +130,8 @@ class MemoryWarning(MemoryEvent):
     Attributes:
         where: the component that failed.
         error: the error's class.
-        missing: what the agent continues without.
-        remedy: what to do.
+        missing: the part that the agent continues without.
+        remedy: advice.
     """
 
     where: str
@@ -154,7 +154,7 @@ class OpinionChanged(MemoryEvent):
     confidence: float | None = None
 
 
-# Characters, the bank's limit; of longer texts the end is used, where the question usually is.
+# The bank's limit in characters; longer texts are cut at the start, since the question is usually at the end.
 LONGEST_QUERY = 8_000
 
 
@@ -213,14 +213,14 @@ def retained(bank: str, result: RetainResult) -> MemoryRetained:
     return MemoryRetained(bank=bank, **retained_values(result))
 
 
-def told(met: Tolerated) -> None:
-    """Emit the event of a failure despite which the agent continues."""
+def emit_warning(met: Tolerated) -> None:
+    """Emit the event of a failure after which the agent continues."""
     dispatcher.event(
         MemoryWarning(bank=met.bank, where=met.where, error=met.error, missing=met.missing, remedy=met.remedy)
     )
 
 
-def tell_of(bank: str, reflection: Reflection) -> None:
+def emit_reflection(bank: str, reflection: Reflection) -> None:
     """Emit the events of a reflection: its recall and its opinions."""
     dispatcher.event(recalled(bank, reflection.recalled))
     for change in reflection.opinions:

@@ -25,7 +25,7 @@ from hindsight_integrations.model.turns import CHATS_FILE, CHATS_TABLE
 
 SIMPLE = SimpleChatStore.class_name()
 AnyChatStore: TypeAlias = Any
-"""BaseChatStore or AsyncDBChatStore; mypy is told to skip LlamaIndex, whose types it cannot follow."""
+"""BaseChatStore or AsyncDBChatStore; mypy does not follow imports of LlamaIndex."""
 
 _setting_up = InFlight()
 _in_memory: dict[str, SimpleChatStore] = {}
@@ -35,8 +35,8 @@ _looking_up = threading.Lock()
 class WholeSetChatStore(SQLAlchemyChatStore):  # type: ignore[misc] # see bank.py
     """LlamaIndex's SQL chat store, made safe for concurrent callers and killed processes.
 
-    In the base class, `set_messages` deletes and commits before it inserts, so a kill in between loses the chat; messages
-    are ordered by the clock, which may go backwards; and concurrent first calls fail because the table is missing.
+    In the base class, `set_messages` deletes and commits before it inserts, so a kill between the two loses the chat;
+    messages are ordered by the clock, which may go backwards; and concurrent first calls fail because the table is missing.
     """
 
     async def _initialize(self) -> Any:  # noqa: ANN401 - as LlamaIndex's: sessions and table
@@ -56,7 +56,7 @@ class WholeSetChatStore(SQLAlchemyChatStore):  # type: ignore[misc] # see bank.p
     async def add_messages(
         self, key: str, messages: list[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
     ) -> None:
-        """Append messages; their order does not depend on the clock."""
+        """Append messages in an order that does not depend on the clock."""
         sessions, table = await self._initialize()
         async with sessions() as session, session.begin():
             for message in messages:
@@ -64,7 +64,7 @@ class WholeSetChatStore(SQLAlchemyChatStore):  # type: ignore[misc] # see bank.p
 
 
 def _appended(table: Table, key: str, message: ChatMessage, status: MessageStatus) -> Insert:
-    """Build the insert of a message with a timestamp above all others in the chat, since messages are read by timestamp."""
+    """Build the insert of a message, with a timestamp above all others of the chat, since messages are sorted by timestamp."""
     last = select(func.coalesce(func.max(table.c.timestamp), 0)).where(table.c.key == key).scalar_subquery()
     return insert(table).values(
         key=key,
@@ -86,14 +86,14 @@ def chat_store_beside(bank: BankReference) -> AnyChatStore:
                 for place in filterfalse(_is_open, list(_in_memory)):
                     del _in_memory[place]
             return _in_memory.setdefault(bank.place, SimpleChatStore())
-    # NullPool, because a pooled connection belongs to the event loop that created it.
+    # NullPool, because a pooled connection can be used only in the event loop that created it.
     engine = create_async_engine(f"sqlite+aiosqlite:///{Path(bank.place) / CHATS_FILE}", poolclass=NullPool)
     event.listen(engine.sync_engine, "connect", _overwriting)
     return WholeSetChatStore(CHATS_TABLE, async_engine=engine)
 
 
 def _overwriting(connection: Any, record: object) -> None:  # noqa: ANN401 - of the driver
-    """Make SQLite overwrite deleted content instead of only marking its pages as free."""
+    """Make SQLite overwrite deleted content, instead of only marking its pages as free."""
     del record
     connection.execute("PRAGMA secure_delete = ON").close()
 

@@ -19,10 +19,10 @@ from hindsight_integrations.llamaindex.bank import (
     BankField,
     chat_recall_options,
     dispatcher,
+    emit_warning,
     open_bank,
     recalled_lines,
     retained,
-    told,
 )
 from hindsight_integrations.llamaindex.chat_store import (
     AnyChatStore,
@@ -45,7 +45,7 @@ from hindsight_integrations.llamaindex.messages import (
     newest_turn,
     placed,
     spoken,
-    told_apart,
+    with_distinct_call_ids,
 )
 from hindsight_integrations.model.options import RecallOptions
 from hindsight_integrations.model.turns import chat_key
@@ -62,12 +62,11 @@ from hindsight_integrations.validation.options import (
 NAMESPACE = "llamaindex"  # keeps chats apart from LangGraph threads with the same id
 TOKEN_LIMIT = 30_000  # LlamaIndex's own default
 PIECE = 20_000  # characters per tokenizer call
-MEMORY_TOKENS = PROMPT_DEFAULTS["max_tokens"]  # default share of memories, capped at a quarter of the limit
+MEMORY_TOKENS = PROMPT_DEFAULTS["max_tokens"]  # default maximum for memories; at most a quarter of the limit
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
-_chats = InFlight()  # serialises updates of a chat, so that none retains an outdated list
-# For synchronous callers; one for all, since stores may keep connections bound to a loop.
-_loop = SharedLoop()
+_chats = InFlight()  # serialises updates of a chat, so that no outdated list is retained
+_loop = SharedLoop()  # for synchronous callers; shared, since stores may keep connections bound to a loop
 R = TypeVar("R")
 
 
@@ -90,21 +89,21 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         token_limit: maximum size of the result of `get`, memories included, in tokens of `tokenizer_fn`. The newest turn,
             which is never left out, comes first, then memories, then older turns.
         memory_tokens: maximum size of the memories without their frame, in the bank's tokens; None means 2,048, but at
-            most a quarter of the limit; 0 recalls none.
+            most a quarter of the limit; 0 disables recall.
         insert_method: "user" inserts memories before the text of the user's last message; "system" at the start of the
             system message.
         roles: the roles to retain: user, assistant, tool.
         context: describes the chat to the extraction model ("support chat").
         tags: visibility tags of the retained memories.
         metadata: metadata of the retained memories.
-        recall_options: options of `bank.recall` besides query and max_tokens: budget (default "low"), types, tags, k, ...;
+        recall_options: options of `bank.recall` other than query and max_tokens: budget (default "low"), types, tags, k, ...;
             JSON-serialisable, if the memory is to be serialised.
         on_error: "queue": if the model fails, the turn is queued; if the bank fails, the chat continues and the next turn
             retains both. "skip": the chat continues, but the turn of a failing model is not queued. "raise": errors are
             raised. Programming errors (InvalidRequest, a forgotten bank) are always raised, after the message was stored.
         background: with a model, do not wait for extraction; see the bank's `retain`.
-        use_memory: False recalls nothing and never retains the messages put meanwhile. It can be set at any time:
-            `memory.use_memory = False`. The chat history is kept either way.
+        use_memory: with False, nothing is recalled, and messages that are put are never retained. It can be set at any time:
+            `memory.use_memory = False`. The chat history is kept in both cases.
         chat_store: a sync or async LlamaIndex chat store for the history; None means a file next to the bank.
         tokenizer_fn: function from a text to its tokens; None means LlamaIndex's global tokenizer.
 
@@ -129,7 +128,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
     on_error: str = OnError.QUEUE.value
     background: bool = False
     use_memory: bool = True
-    chat_store: Any = Field(default=None, repr=False)  # it may hold the chat
+    chat_store: Any = Field(default=None, repr=False)  # it may contain the chat
     tokenizer_fn: Any = Field(default=None, exclude=True, repr=False)
 
     _history: ChatHistory = PrivateAttr()
@@ -205,9 +204,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         question = _text(input)
         lines = await self._remembered(messages, question)
         limit = self.token_limit - int(kwargs.get("initial_token_count") or 0)
-        newest = fitting(
-            newest_turn(messages), limit, self._count
-        )  # has priority over memories, which precede older turns
+        newest = fitting(newest_turn(messages), limit, self._count)  # memories come second, older turns last
         block = self._block(lines, limit - messages_tokens(newest, self._count))
         shown_messages = fitting(messages, limit - self._count(block and block + GAP), self._count)
         if not block:
@@ -251,19 +248,25 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         """Retain the chat's new messages and invalidate memories of discarded ones.
 
         Args:
-            end: returns how many of the chat's messages to use.
+            end: function that returns how many of the chat's messages to use.
         """
         on_error = OnError(self.on_error)
         missing = "the turn is not retained"
         remedy = "The next turn of the chat retains it too."
         bank: AsyncMemoryBank = self.bank
         with tolerated(
-            on_error, told, where="HindsightMemory", bank=bank.name, missing=missing, remedy=remedy, log=_log
+            on_error,
+            emit_warning,
+            where="HindsightMemory",
+            bank=bank.name,
+            missing=missing,
+            remedy=remedy,
+            log=_log,
         ):
             async with _chats.alone({(bank.reference, self.session_id)}):
                 messages = await self._history.read()
                 result = await bank.threads.follow(
-                    told_apart(spoken(messages[: end(messages)])),
+                    with_distinct_call_ids(spoken(messages[: end(messages)])),
                     thread=self.session_id,
                     namespace=NAMESPACE,
                     roles=self.roles,
@@ -311,7 +314,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         query = (question or last).strip()
         if not query or not self.memory_tokens or not self.use_memory:
             return []
-        # One turn, whether `get` is called before the question is put (chat engines), after it, or after its answer (agents).
+        # The same turn before the question is put (chat engines), after it, and after its answer (agents).
         turn = (len(asked) - (query == last), query)
         bank: AsyncMemoryBank = self.bank
         async with _chats.alone({(bank.reference, self.session_id, "recall")}):
@@ -319,7 +322,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
                 self._lines = []
                 with tolerated(
                     OnError(self.on_error),
-                    told,
+                    emit_warning,
                     where="HindsightMemory",
                     bank=bank.name,
                     missing="the answer is given without memories",

@@ -22,10 +22,10 @@ from hindsight_integrations.llamaindex.bank import (
     BankField,
     chat_recall_options,
     dispatcher,
+    emit_warning,
     open_bank,
     recalled_lines,
     retained,
-    told,
 )
 from hindsight_integrations.llamaindex.messages import (
     checked_chat_store,
@@ -45,14 +45,14 @@ from hindsight_integrations.validation.options import (
     checked_tokens,
 )
 
-EARLIER_MESSAGES = 20  # retained messages passed along as context of new ones, as in threads.follow
+EARLIER_MESSAGES = 20  # number of retained messages passed as context of new ones, as in threads.follow
 
 
 def settled(window: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Return the window's messages that belong to finished turns: answered, or followed by another user message.
+    """Return the window's messages in finished turns, which are answered or followed by another user message.
 
-    The last turn is open until it is answered. A question passed separately appears at the window's end and may never
-    become part of the chat; it counts as part of the open turn.
+    A question that is passed separately is at the window's end, and may never become part of the chat; it counts as part
+    of the open turn.
     """
     messages = _without_echo(window)
     answered = _answered(messages)
@@ -61,7 +61,7 @@ def settled(window: Sequence[ChatMessage]) -> list[ChatMessage]:
 
 
 def turn(window: Sequence[ChatMessage]) -> tuple[int, str]:
-    """Return the number of the window's last turn, from 1, and its user message; stable across repeated reads."""
+    """Return the number of the window's last turn, from 1, and its user message; repeated reads give the same result."""
     asked = [message for message in _without_echo(window) if message.role == "user"]
     return len(asked), str(asked[-1].content or "").strip() if asked else ""
 
@@ -80,7 +80,7 @@ def _answered(messages: Sequence[ChatMessage]) -> int:
 
 
 def _once(window: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """Drop immediate repeats, which arise when a put stored its message but its flush failed and was retried."""
+    """Drop immediate repetitions, which occur if a put stored its message, but its flush failed and the put was retried."""
     once: list[ChatMessage] = []
     for message in window:
         if not (once and _same(once[-1], message)):
@@ -108,15 +108,15 @@ class _Read(NamedTuple):
 
 @dataclass(slots=True)
 class ChatWindow:
-    """The messages seen of one chat, and those not retained yet.
+    """The known messages of one chat, and those that are not retained yet.
 
     A message without an id is identified by its text and its occurrence number, as in threads.follow. Each window is
     aligned with the messages seen before at the largest overlap. So no message is retained twice, and a repeated message
     is distinguished from the earlier one unless the messages around it repeat too.
 
     Attributes:
-        seen: a hash per message seen, in order.
-        flushed: how many of them have left the window.
+        seen: a hash per known message, in order.
+        flushed: number of them that have left the window.
         waiting: messages not retained yet, by id, in order.
         earlier: the last retained messages.
         done: (id, hash) of all retained messages.
@@ -133,7 +133,7 @@ class ChatWindow:
         self._take(_read(settled(messages)))
 
     def take_flushed(self, messages: Sequence[ChatMessage]) -> None:
-        """Add messages that have just left the window; they follow those flushed before."""
+        """Add messages that have just left the window, after those that left it before."""
         if given := _read(_once(messages)):
             self.flushed = self._take(given) + len(given)
 
@@ -143,7 +143,7 @@ class ChatWindow:
         self._take(_read(settled(messages)))
 
     def given(self) -> list[dict[str, Any]]:
-        """Return the waiting messages, preceded by earlier ones as context; empty if none wait."""
+        """Return the waiting messages, preceded by earlier ones as context; empty if no messages are waiting."""
         return [*self.earlier, *(each.item for each in self.waiting.values())] if self.waiting else []
 
     def retained(self) -> None:
@@ -153,7 +153,7 @@ class ChatWindow:
         self.waiting.clear()
 
     def _take(self, given: Sequence[_Read]) -> int:
-        """Align messages with those seen, queue the new ones, and return where they start."""
+        """Align messages with the known ones, queue the new ones, and return the position of the first message."""
         start = self._place([each.digest for each in given])
         if start is None:
             start, self.seen, self.flushed = 0, [], 0
@@ -167,7 +167,7 @@ class ChatWindow:
         return start
 
     def _place(self, digests: Sequence[str]) -> int | None:
-        """Return the first position where the messages match those seen; None for a different chat, as after `set`."""
+        """Return the first position at which the messages match the known ones; None for a different chat, as after `set`."""
         for start in range(len(self.seen)):
             if all(seen == each for seen, each in zip(self.seen[start:], digests, strict=False)):
                 return start
@@ -211,12 +211,12 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
         priority: 0 is never truncated; otherwise LlamaIndex truncates the smallest number first. Within the block, the
             lowest-ranked memory is removed first.
         accept_short_term_memory: False does not pass messages that leave the short-term memory to the block.
-        max_tokens: token limit of the memories, in the bank's tokens; 0 recalls none.
+        max_tokens: token limit of the memories, in the bank's tokens; 0 disables recall.
         roles: the roles to retain: user, assistant, tool.
         context: describes the chat to the extraction model ("support chat").
         tags: visibility tags of the retained memories.
         metadata: metadata of the retained memories.
-        recall_options: options of `bank.recall` besides query and max_tokens: budget (default "low"), types, tags, k, ...;
+        recall_options: options of `bank.recall` other than query and max_tokens: budget (default "low"), types, tags, k, ...;
             JSON-serialisable, if the block is to be serialised.
         on_error: as in HindsightMemory: "queue", "skip" or "raise".
         background: with a model, do not wait for extraction; see the bank's `retain`.
@@ -295,7 +295,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
 
         Args:
             content: the result of `aget`.
-            tokens_to_truncate: how many tokens to save, counted by `tokenizer_fn`.
+            tokens_to_truncate: number of tokens to save, counted by `tokenizer_fn`.
 
         Returns:
             The remaining block; None if no memory is left.
@@ -308,7 +308,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
     async def _aput(self, messages: list[ChatMessage]) -> None:
         if not messages:
             return
-        # Read immediately: other blocks pop it from the same messages.
+        # Read before awaiting, because other blocks pop it from the same messages.
         session = str(messages[-1].additional_kwargs.get("session_id") or "")
         async with self._alone.alone({session}):
             if self.chat_store is None:
@@ -319,7 +319,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
         self,
         messages: list[ChatMessage] | None = None,
         session_id: str | None = None,
-        **_kwargs: Any,  # noqa: ANN401 - of other blocks
+        **_kwargs: Any,  # noqa: ANN401 - options of other blocks
     ) -> str:
         window = messages or []
         session = str(session_id or "")
@@ -331,7 +331,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
         return memories
 
     async def _retain(self, session: str) -> None:
-        """Retain the chat's waiting messages together; if that fails they keep waiting."""
+        """Retain the chat's waiting messages together; after a failure they stay waiting."""
         on_error = OnError(self.on_error)
         bank: AsyncMemoryBank = self.bank
         window = self._windows[session]
@@ -372,7 +372,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
     def _tolerated(self, missing: str, remedy: str = "") -> AbstractContextManager[None]:
         return tolerated(
             OnError(self.on_error),
-            told,
+            emit_warning,
             where=f"HindsightMemoryBlock {self.name!r}",
             bank=self.bank.name,
             missing=missing,

@@ -25,7 +25,7 @@ def checked_session(given: object) -> str:
     """Validate a chat's id; None creates one.
 
     Raises:
-        InvalidRequest: it is not a string, is blank, or has several lines or characters that cannot be stored.
+        InvalidRequest: the id is not a string, is blank, has several lines, or has characters that cannot be stored.
     """
     if given is None:
         return uuid4().hex
@@ -36,14 +36,16 @@ def checked_session(given: object) -> str:
 
 
 def checked_insert_method(given: object) -> str:
-    """Validate where memories are inserted: "user" or "system", or LlamaIndex's InsertMethod.
+    """Validate the place where memories are inserted: "user" or "system", or LlamaIndex's InsertMethod.
 
     Raises:
-        InvalidRequest: it is neither.
+        InvalidRequest: the value is not one of these.
     """
     named = getattr(given, "value", given)
     if named not in ("user", "system"):
-        raise InvalidRequest("insert_method", f"{shown(given)} is not known", "Use 'user' or 'system'.")
+        raise InvalidRequest(
+            "insert_method", f"{shown(given)} is not an insert method", "Use 'user' or 'system'."
+        )
     return str(named)
 
 
@@ -74,7 +76,7 @@ def checked_chat_store(
         kinds: the accepted store classes.
 
     Raises:
-        InvalidRequest: it is none of them.
+        InvalidRequest: the value is not a store of these classes.
     """
     if given is None or isinstance(given, kinds):
         return given
@@ -98,13 +100,13 @@ def checked_tokenizer(given: object) -> Callable[[str], Sequence[Any]]:
 
 
 _TRACE = re.compile(r"\s*Thought:.*\n\s*(Action|Answer):", re.DOTALL)
-# LlamaIndex's synthesizers return it if the model was not asked or said nothing.
+# LlamaIndex's synthesizers return it if the model was not called or returned no text.
 _NO_ANSWER = "Empty Response"
 _ANSWER = re.compile(r"(?:^|\n)\s*Answer:\s*")
 
 
 def spoken(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """Reduce ReAct traces (thoughts, actions, observations) to their last answer and drop placeholder answers.
+    """Reduce ReAct traces (thoughts, actions, observations) to their last answer, and drop placeholder answers.
 
     ReActAgent stores the whole trace as one assistant message; traces without an answer are dropped. LlamaIndex's
     "Empty Response" is dropped because a chat engine over an empty bank would otherwise retain it.
@@ -123,7 +125,7 @@ def spoken(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
     return said
 
 
-def told_apart(messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
+def with_distinct_call_ids(messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
     """Convert messages to plain dicts, with unique ids for tool calls and their results.
 
     If a model service provides no call ids, LlamaIndex's clients use the tool's name as the id of every call.
@@ -161,8 +163,8 @@ def placed(
 ) -> list[ChatMessage]:
     """Return a copy of the messages with a block of text inserted.
 
-    In the user's last message, the block leaves the start of the prompt unchanged for prompt caching, and agents that
-    replace the system message (ReActAgent) keep it. If the question is not among the messages yet, the block becomes a
+    A block in the user's last message leaves the start of the prompt unchanged, so that prompt caching works, and is kept
+    by agents that replace the system message (ReActAgent). If the question is not among the messages yet, the block becomes a
     system message at the start.
 
     Args:
@@ -233,11 +235,11 @@ def message_tokens(message: ChatMessage, count: Count) -> int:
         message: a message of any role.
         count: counts the tokens of a text.
     """
-    told = [_text(block) for block in message.blocks]
+    texts = [_text(block) for block in message.blocks]
     if message.additional_kwargs:
-        told.append(str(message.additional_kwargs))
+        texts.append(str(message.additional_kwargs))
     fixed = sum(TOKENS_OF_BLOCK.get(block.block_type, 0) for block in message.blocks)
-    return fixed + sum(count(text) for text in told if text)
+    return fixed + sum(count(text) for text in texts if text)
 
 
 def messages_tokens(messages: Iterable[ChatMessage], count: Count) -> int:
@@ -317,11 +319,11 @@ def _steps(messages: Sequence[ChatMessage]) -> list[MessageStep]:
 def _awaits(step: MessageStep, result: ChatMessage) -> bool:
     """Return whether a step has an unanswered call for this result; without ids, results match in order."""
     asked = [_call_id(call) for call in calls(step[0])]
-    told = [each.additional_kwargs.get("tool_call_id") for each in step[1:]]
+    answered = [result.additional_kwargs.get("tool_call_id") for result in step[1:]]
     answers = result.additional_kwargs.get("tool_call_id")
     if answers is None or None in asked:
-        return len(told) < len(asked)
-    return told.count(answers) < asked.count(answers)
+        return len(answered) < len(asked)
+    return answered.count(answers) < asked.count(answers)
 
 
 def _call_id(call: object) -> object:

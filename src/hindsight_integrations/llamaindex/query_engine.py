@@ -23,7 +23,7 @@ from hindsight_integrations import (
     ReflectEvent,
     Reflection,
 )
-from hindsight_integrations.llamaindex.bank import open_bank, tell_of
+from hindsight_integrations.llamaindex.bank import emit_reflection, open_bank
 from hindsight_integrations.llamaindex.nodes import as_node
 from hindsight_integrations.llamaindex.tools import reflecting_tools
 from hindsight_integrations.model.options import ReflectOptions, shows_options
@@ -110,7 +110,7 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see bank.py
         return response
 
     def _response(self, reflection: Reflection) -> Response | PydanticResponse:
-        tell_of(self._bank.name, reflection)
+        emit_reflection(self._bank.name, reflection)
         nodes, metadata = source_nodes(reflection), answer_metadata(reflection)
         if reflection.structured is not None:
             return PydanticResponse(reflection.structured, source_nodes=nodes, metadata=metadata)
@@ -141,7 +141,7 @@ class _Streamed:
 
     def _ended(self, event: ReflectEvent) -> None:
         if event.reflection is not None:
-            tell_of(self._bank, event.reflection)
+            emit_reflection(self._bank, event.reflection)
             self.nodes.extend(source_nodes(event.reflection))
             self.metadata.update(answer_metadata(event.reflection))
 

@@ -67,8 +67,8 @@ def _named(given: Any) -> Any:  # noqa: ANN401 - recall validates it
 _LOG = logging.getLogger(__name__)
 
 
-class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to skip LlamaIndex, whose types it cannot follow
-    """Recalls memories as nodes, with the memory's id as node id; LLMs see the text and date, the rest is metadata.
+class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy does not follow imports of LlamaIndex
+    """Recalls memories as nodes, with the memory's id as node id; LLMs see the text and date only.
 
     `retrieve` and `aretrieve` both work with a sync or async bank. The query vector is the bundle's `embedding`, else the
     mean of its `custom_embedding_strs`, else the embedded query, as in LlamaIndex's `VectorIndexRetriever`. Scores are

@@ -9,7 +9,7 @@ from llama_index.core.tools import AsyncBaseTool, BaseTool, adapt_to_async_tool
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from hindsight_integrations import AsyncMemoryBank, MemoryBank, Reflection, RetainResult
-from hindsight_integrations.llamaindex.bank import dispatcher, lines_of, open_bank, retained, tell_of
+from hindsight_integrations.llamaindex.bank import dispatcher, emit_reflection, lines_of, open_bank, retained
 from hindsight_integrations.model.options import RecallOptions, ReflectOptions
 from hindsight_integrations.prompts.memory_tools import NOTED, NOTHING, retain_reply
 from hindsight_integrations.prompts.recalled import memories_block, memory_line
@@ -77,8 +77,8 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
     Args:
         bank: a sync or async bank, or its reference (`bank.reference`).
         max_tokens: token limit of the memories in one result.
-        recall_options: options of `bank.recall` besides query and max_tokens: budget, types, tags, k, ...
-        reflect_options: options of `bank.reflect` besides the query: strategy, budget, tags, ... Opinions are formed only
+        recall_options: options of `bank.recall` other than query and max_tokens: budget, types, tags, k, ...
+        reflect_options: options of `bank.reflect` other than the query: strategy, budget, tags, ... Opinions are formed only
             if `form_opinions` is set.
         tags: visibility tags of the retained memories.
         metadata: metadata of the retained memories.
@@ -174,8 +174,8 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
         return retain_reply(result)
 
     def _answered(self, answer: Reflection) -> str:
-        tell_of(self._bank.name, answer)
-        # An extractive answer consists of memories, not of the bank's own words.
+        emit_reflection(self._bank.name, answer)
+        # An extractive answer consists of quoted memories.
         if answer.extractive and answer.units:
             return memories_block(map(memory_line, answer.units))
         return answer.text

@@ -1,4 +1,4 @@
-"""Lists and aggregates of records: entries, the functions that add them up, and the result with its sources."""
+"""Records with their memories, exact sums, and aggregates with their sources."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hindsight_integrations.model.units import MemoryUnit
 WIDE = Context(prec=28, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 """A context in which no value of a record overflows or underflows."""
 
-MOST_DIGITS = 100  # of a sum: 1e30 plus cents has 33 digits, and no real amount needs more [no source]
+MOST_DIGITS = 100  # digits of a sum; real amounts need fewer: 1e30 plus cents has 33 [no source]
 
 
 def exact_sum(values: Sequence[Decimal]) -> Decimal | None:
-    """Sum values without rounding; the sum of none is 0.
+    """Sum values without rounding; the sum of an empty list is 0.
 
-    Decimal's default context keeps 28 digits: in it 1e30 + 0.10 is 1e30.
+    Decimal's default context has 28 digits, in which 1e30 + 0.10 is 1e30.
 
     Args:
         values: finite numbers.
@@ -40,7 +40,7 @@ def exact_sum(values: Sequence[Decimal]) -> Decimal | None:
 
 
 def total(values: Sequence[Decimal]) -> Decimal:
-    """Sum values; the sum of none is 0. Exact up to `MOST_DIGITS` digits, otherwise rounded to 28."""
+    """Sum values exactly up to `MOST_DIGITS` digits, otherwise rounded to 28; the sum of an empty list is 0."""
     exact = exact_sum(values)
     with localcontext(WIDE):
         return sum(values, Decimal(0)) if exact is None else exact
@@ -55,7 +55,7 @@ class RecordEntry(Displayed):
 
     @property
     def at(self) -> datetime:
-        """When it happened, or when it was mentioned if it has no time of its own."""
+        """The start of the memory's interval, or its mention time if it has none."""
         return self.memory.began
 
     def _display_text(self) -> str:
@@ -111,7 +111,7 @@ class RecordEntries(Displayed, Tabular, list[RecordEntry]):
 
 
 class Aggregation(StrEnum):
-    """How records are combined into one value."""
+    """The function that combines records into one value."""
 
     SUM = "sum"
     COUNT = "count"
@@ -126,13 +126,13 @@ class Aggregate(Displayed):
     """An exact aggregate over records.
 
     Attributes:
-        value: the result; None if no record was used (the sum or count of none is 0).
-        unit: the unit of the values ("USD"), empty if they have none.
+        value: the result; None if no record was used, but 0 for a sum or count.
+        unit: the unit of the values ("USD"); empty if they have none.
         units: the memories used, in order of time.
-        left_out: memories with a record that was not used: text, which cannot be computed with, or kind OTHER
-            if no kind was requested.
+        left_out: the memories with a record that was not used, because it is text or, if no kind was requested, of kind
+            OTHER.
         spellings: the distinct spellings of the categories used, sorted.
-        converted: units of values that were converted to `unit`, sorted.
+        converted: the units from which values were converted to `unit`, sorted.
     """
 
     value: Decimal | str | None

@@ -1,4 +1,4 @@
-"""Array types of the ports. In every index, units and entities are identified by their ledger row ids (int64)."""
+"""Array types that the ledger and the indexes share. Units and entities are identified by their ledger row ids (int64)."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ Vector: TypeAlias = npt.NDArray[np.float32]
 Matrix: TypeAlias = npt.NDArray[np.float32]
 
 NEVER = np.iinfo(np.int64).max
-"""closed_at of a unit that is still valid, in microseconds."""
+"""The value of `closed_at`, in microseconds, of a unit that is still valid."""
 
 UNDATED = np.iinfo(np.int64).min
-"""start and end of a unit without an occurrence interval, in microseconds."""
+"""The start and end, in microseconds, of a unit without an occurrence interval."""
 
 
 WAITING = len(FactType)
-"""Added to the type code of a turn that waits for extraction, so that selecting memories by type excludes it."""
+"""Offset of the type code of a turn that waits for extraction, so that a selection of memories by type excludes it."""
 
 STORED = 2 * len(FactType)
-"""Added to the type code of a text of a stored item, for the same reason."""
+"""Offset of the type code of a stored item's text, for the same purpose."""
 
 IN_DOCUMENT = 3 * len(FactType)
-"""Added to the type code of an item of a document, for the same reason."""
+"""Offset of the type code of an item of a document, for the same purpose."""
 
 
 def no_gaps() -> IntArray:
-    """Return the gaps of units that were never restored: (0, 3), as in `UnitColumns`."""
+    """Return an empty array of validity gaps, (0, 3), for units that were never restored (see `UnitColumns`)."""
     return np.empty((0, 3), np.int64)
 
 
@@ -56,22 +56,22 @@ def no_hits() -> Hits:
 
 
 def fault_of_vectors(vectors: Matrix) -> str:
-    """Describe what makes vectors (n, dimension) unusable for cosines; empty if nothing.
+    """Describe the first defect of vectors (n, dimension) that prevents cosines; empty if there is none.
 
-    All vectors are checked here before they are stored, whether they come from an embedder or an archive.
+    All vectors are checked here before they are stored, both from embedders and from archives.
     """
     if not np.isfinite(vectors).all():
-        return "vectors with NaN or infinite numbers"
+        return "vectors with NaN or infinity"
     squares = np.einsum("ij,ij->i", vectors, vectors)  # inf if float32 overflows, as in a cosine
     if not np.isfinite(squares).all():
-        return "a vector too long for its square"
-    return "" if squares.all() else "a vector of zeros, which has no direction"
+        return "a vector whose length overflows float32"
+    return "" if squares.all() else "a vector of zeros"
 
 
 def ranked(ids: IntArray, scores: FloatArray, limit: int) -> Hits:
     """Return the best `limit` of (ids, scores), by descending score, ties by ascending id.
 
-    The order is total, so the same input always gives the same list.
+    The order is total, so the result is deterministic.
     """
     if limit <= 0 or len(ids) == 0:
         return no_hits()

@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """The only source of "now"."""
+    """A source of the current time; the package reads the time only through it."""
 
     def now(self) -> datetime:
         """Return the current instant, aware UTC."""

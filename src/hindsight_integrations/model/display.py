@@ -1,6 +1,6 @@
 """Display of results: a one-line `repr`, and small HTML tables in notebooks.
 
-Memory text is data: everything that reaches HTML is escaped. Colours are left to the notebook's theme.
+All text in the HTML is escaped. Colours come from the notebook's theme.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 
-LINE = 150  # characters of a repr; most are far shorter
+LINE = 150  # maximum characters of a repr
 QUOTED = 40  # characters of a text in a repr
 CELL = 100  # characters of a text in a table
-MOST_ROWS = 50  # per table
+MOST_ROWS = 50  # rows shown per table
 
 _LEFT = ' style="text-align: left"'
 _SHORT = ' style="text-align: left; white-space: nowrap"'
@@ -24,9 +24,9 @@ class Table:
     """One table of a result.
 
     Attributes:
-        columns: headings; empty for a table of fields, whose rows are (name, value).
-        rows: the first 50 are shown, then the number of further rows.
-        full: whether to show long texts in full instead of folding them.
+        columns: the headings; empty for a table of fields, whose rows are (name, value).
+        rows: the rows; only the first 50 and the number of the others are shown.
+        full: True shows long texts in full instead of folding them.
     """
 
     columns: Sequence[str]
@@ -35,20 +35,20 @@ class Table:
 
 
 class Displayed:
-    """Mixin: a `__repr__` on one line of at most 150 characters, and HTML for notebooks."""
+    """A mixin with a one-line `__repr__` of at most 150 characters, and HTML for notebooks."""
 
     __slots__ = ()
 
     def _display_text(self) -> str:
-        """The text quoted in the line; empty for none."""
+        """Return the text quoted in the repr; empty for none."""
         return ""
 
     def _display_facts(self) -> Iterable[str]:
-        """The facts in the line and the caption; empty ones are left out."""
+        """Return the facts shown in the repr and in the HTML caption; empty ones are omitted."""
         return ()
 
     def _display_tables(self) -> Iterable[Table | Displayed]:
-        """The tables and nested results of the HTML; tables without rows are left out."""
+        """Return the tables and nested results of the HTML; tables without rows are omitted."""
         return ()
 
     def __repr__(self) -> str:
@@ -63,7 +63,7 @@ class Displayed:
 
 
 def one_line(text: str, most: int) -> str:
-    """Shorten a text to one line of at most `most` characters, with an ellipsis if cut."""
+    """Shorten a text to one line of at most `most` characters, ending in an ellipsis if it was cut."""
     line = " ".join(text[: 4 * most].split())
     return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1].rstrip(" ,;") + "…"
 
@@ -79,7 +79,7 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 def fields(**values: object) -> Table:
-    """Build a table of named values; empty ones are left out, and underscores in names become spaces."""
+    """Build a table of named values without the empty ones; underscores in names become spaces."""
     rows = [(name.replace("_", " "), value) for name, value in values.items() if value not in (None, "", ())]
     return Table((), rows)
 
@@ -104,7 +104,7 @@ def _cells(row: Sequence[object], *, full: bool) -> str:
 
 
 def _style(value: object) -> str:
-    """Keep dates and other short values on one line; a notebook would break them at hyphens."""
+    """Return the cell's style, which keeps dates and other short values on one line, since notebooks break at hyphens."""
     return _SHORT if len(_words(value)) <= 12 else _LEFT
 
 

@@ -1,7 +1,7 @@
-"""Documents and lists: a head and its items, each with its own sources and validity (design 2.2).
+"""Documents and lists, which consist of a head and items, each with its own sources and validity (design 2.2).
 
-The head is an ordinary memory. Its items are units of kind DOCUMENT_ITEM with one record each: `category` is
-the field, `value` the text. The served text is composed of the head and the valid items.
+The head is an ordinary memory. Its items are units of kind DOCUMENT_ITEM with one record each, whose `category` is the field
+and whose `value` is the text. The served text consists of the head and the valid items.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from hindsight_integrations.model.units import MemoryUnit
 
 
 def item_text(record: Record) -> str:
-    """Format an item on one line: `field: value`, or only the value."""
+    """Format an item on one line as `field: value`, or as the value alone if it has no field."""
     return f"{record.stated}: {record.words}" if record.stated else record.words
 
 
 def in_served_order(items: Iterable[MemoryUnit]) -> list[MemoryUnit]:
-    """Group items by field, fields in order of their first item, then by number."""
+    """Sort items by field, in the order of each field's first item, then by number."""
     numbered = sorted(items, key=lambda item: (item.number, item.id))
     fields: dict[str, int] = {}
     for item in numbered:
@@ -31,8 +31,8 @@ def document_text(head: str, items: Sequence[MemoryUnit], *, left_out: int = 0) 
 
     Args:
         head: the text of the head.
-        items: in the order in which they are served.
-        left_out: number of further items that do not fit; mentioned in the text.
+        items: the items, in served order.
+        left_out: the number of omitted items, which the text mentions.
     """
     lines = [f"- {item.text}" for item in items]
     if left_out:

@@ -1,4 +1,4 @@
-"""Entities: what memories are about (paper section 4.1.3)."""
+"""Entities: the people, places and things that memories mention (paper section 4.1.3)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hindsight_integrations.model.units import MemoryUnit
 
 
 class EntityType(StrEnum):
-    """The types extraction may give an entity (paper section 4.1.2, step 6)."""
+    """The entity types of extraction (paper section 4.1.2, step 6)."""
 
     PERSON = "PERSON"
     ORGANIZATION = "ORGANIZATION"
@@ -22,13 +22,13 @@ class EntityType(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> EntityType:
-        """Map the earlier paper's ORG to ORGANIZATION, and types a model invents to OTHER."""
+        """Map the earlier paper's ORG to ORGANIZATION, and unknown types to OTHER."""
         name = str(value).upper()
         return cls.__members__.get({"ORG": "ORGANIZATION"}.get(name, name), cls.OTHER)
 
 
 class EntityRole(StrEnum):
-    """The role of an entity mentioned throughout a bank; such entities transmit no activation."""
+    """The role of an entity that is mentioned throughout a bank; spreading activation does not pass through it."""
 
     NONE = ""
     USER = "user"
@@ -41,13 +41,13 @@ class Entity:
     """A canonical entity of one bank.
 
     Attributes:
-        id: stable id, uuid5 over bank, type and the normalised name it was created under.
-        name: canonical name, as first written.
-        type: its type.
-        role: whether it is the user, the agent or a speaker.
+        id: the stable id: uuid5 of the bank, the type and the first normalised name.
+        name: the canonical name, as first written.
+        type: the type.
+        role: the role, if it is the user, the agent or a speaker.
         names: all its normalised names.
-        mentions: number of units that mention it.
-        last_seen: mentioned_at of the latest unit that mentions it.
+        mentions: the number of units that mention it.
+        last_seen: the mention time of the latest unit that mentions it.
     """
 
     id: str
@@ -61,7 +61,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class EntityMention:
-    """An entity mentioned in a fact: text as written, and type."""
+    """An entity mentioned in a fact, with its name as written."""
 
     text: str
     type: EntityType = EntityType.OTHER
@@ -81,14 +81,14 @@ class EntityChange:
     """One logged manual change of entities.
 
     Attributes:
-        id: the argument of `entities.undo`.
-        kind: merge, split or alias.
-        entity_id: the entity kept, split or given aliases.
-        other_id: the entity merged into it or split from it; empty for an alias.
-        names: normalised names moved or added.
-        units: number of mentions moved.
-        made_at: when it was made.
-        undone: whether it has been undone.
+        id: the id to pass to `entities.undo`.
+        kind: the kind of change.
+        entity_id: the id of the kept entity, the split entity or the entity with new aliases.
+        other_id: the id of the entity merged into it or split from it; empty for an alias.
+        names: the normalised names that were moved or added.
+        units: the number of mentions that were moved.
+        made_at: the time of the change.
+        undone: True if the change was undone.
     """
 
     id: int
@@ -103,15 +103,15 @@ class EntityChange:
 
 @dataclass(frozen=True, slots=True)
 class EntitySummary:
-    """The observations made of an entity's facts.
+    """The observations derived from an entity's facts.
 
     Attributes:
         entity: the entity.
-        observations: in the order they were made; empty before the first time. Observations retained by a
-            caller are not included.
-        facts: ids of the facts each observation is based on, by observation id.
-        left_out: ids of the valid facts that were considered but support no observation.
-        stale: whether its facts have changed since; `tasks.settle()` or a worker will update it.
+        observations: the observations in order of creation, without those that a caller retained; empty before the first
+            update.
+        facts: the ids of the facts that support each observation, by observation id.
+        left_out: the ids of the valid facts that support no observation.
+        stale: True if its facts have changed since the last update; `tasks.settle()` or a worker updates it.
     """
 
     entity: Entity

@@ -1,4 +1,4 @@
-"""Erasure: recognition of names and identifiers in texts, what to erase, and the receipt."""
+"""Erasure: the selection of content to erase, the receipt, and recognition of names and identifiers in texts."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from hindsight_integrations.model.time import Interval
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What to erase from a bank. Exactly one selector is set, except where noted.
+    """A selection of content to erase from a bank. Exactly one selector is set, except where noted.
 
     Attributes:
-        unit: id of one unit.
-        document: id of a document: its row, chunks and units.
-        entity: id of an entity: it and every unit that mentions it.
-        names: with `entity`, normalised: only these names and the units that mention it by them. Empty means
-            all.
-        window: units that happened or were mentioned in this interval.
-        everything: all content; the bank stays, empty, with its profile, profile history and embedder.
-        thread: a conversation: its turns and every memory made from them.
-        message: with `thread`, id of one message: its turn and every memory made from it.
-        told: normalised names: every unit and turn whose text contains one as a whole name; with or without
+        unit: the id of one unit.
+        document: the id of a document; erases its row, chunks and units.
+        entity: the id of an entity; erases it and every unit that mentions it.
+        names: with `entity`, normalised names; erases only these and the units that mention the entity by them. Empty
+            means all.
+        window: an interval; erases units that happened or were mentioned in it.
+        everything: True erases all content, but not the bank, its profile, profile history and embedder.
+        thread: the id of a conversation; erases its turns and every memory made from them.
+        message: with `thread`, the id of one message; erases its turn and every memory made from it.
+        told: normalised names; erases every unit and turn whose text contains one as a whole name. May be combined with
             `entity`.
-        units: ids of several units; with or without `identifiers`.
+        units: the ids of several units. May be combined with `identifiers`.
         identifiers: telephone, card, account and order numbers, plates and e-mail addresses, normalised by
-            `identifiers_in`: every unit and turn that contains one, in any spelling.
-        before: everything mentioned before this time, whenever it happened.
-        tags: with `before`: only units and turns with one of these tags. Empty means all.
+            `identifiers_in`; erases every unit and turn that contains one, in any spelling.
+        before: a time; erases all units and turns mentioned earlier.
+        tags: with `before`, erases only units and turns with one of these tags. Empty means all.
     """
 
     unit: str | None = None
@@ -54,20 +54,19 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ForgetReceipt(Displayed):
-    """What was erased: ids and counts, without any content. For a dry run, what would be erased, with names.
+    """The ids and counts of erased content. For a dry run, of the content that would be erased, with names.
 
     Attributes:
-        unit_ids: ids of the units erased, including items of documents.
-        entity_ids: ids of entities that are no longer mentioned anywhere.
-        counts: rows erased per kind ("units", "turns", "documents", "chunks", "entities", "names", "tasks",
+        unit_ids: the ids of the erased units, including items of documents.
+        entity_ids: the ids of the entities that are no longer mentioned.
+        counts: the number of erased rows per kind ("units", "turns", "documents", "chunks", "entities", "names", "tasks",
             ...).
-        revision: the bank's revision afterwards; every index has reached it.
-        dry_run: whether nothing was erased; the same call without `dry_run` would erase this.
-        names: for a dry run: normalised names of entities that would be erased, and names other entities
-            would lose, sorted.
-        files_clean: whether the files were rewritten. False while another process reads the ledger; the next
-            forget or the next open tries again.
-        restored: ids of memories and items that are valid again because whatever ended them was erased.
+        revision: the bank's revision after the erasure; every index has reached it.
+        dry_run: True if nothing was erased; the same call without `dry_run` erases this content.
+        names: for a dry run, the normalised names that entities would lose, including those of erased entities, sorted.
+        files_clean: True if the files were rewritten. False if another process was reading the ledger; the next forget or
+            open tries again.
+        restored: the ids of memories and items that are valid again because the statement that ended them was erased.
     """
 
     unit_ids: tuple[str, ...]
@@ -135,16 +134,16 @@ _FUNCTION_WORDS = frozenset(
         "wurde", "y", "ya", "yo", "you", "your", "zu", "zum", "zur",
     ]
 )  # fmt: skip
-"""Words that are not counted: in "Apollo 2 was" the number belongs to the name, in "Apollo 2 cups" it does not."""
+"""Words that cannot be a counted noun: in "Apollo 2 was" the number belongs to the name, in "Apollo 2 cups" it may not."""
 
 
 class WholeNames:
-    """Finds names in texts as whole names, not as part of a longer one.
+    """A matcher of whole names in texts, which excludes names that are part of a longer one.
 
     Args:
-        names: normalised (`normalise_name`).
-        texts: texts of the bank; longer names they contain unambiguously ("Apollo 2 launches") are recognised
-            everywhere.
+        names: the normalised names (`normalise_name`).
+        texts: texts of the bank; a longer name that is unambiguous in one of them ("Apollo 2 launches") is recognised in
+            all texts.
     """
 
     def __init__(self, names: Collection[str], texts: Iterable[str] = ()) -> None:
@@ -155,11 +154,11 @@ class WholeNames:
         return bool(self._names)
 
     def stand_in(self, text: str) -> bool:
-        """Tell whether a text contains one of the names, whole and not inside a longer one."""
+        """Return whether a text contains one of the names as a whole name, not inside a longer one."""
         return any(self._whole(match) for match in self._matches(text))
 
     def only_inside_longer(self, text: str) -> bool:
-        """Tell whether a text contains the names only inside longer names."""
+        """Return whether a text contains the names only inside longer names."""
         matches = list(self._matches(text))
         return bool(matches) and not any(map(self._whole, matches))
 
@@ -185,7 +184,7 @@ class WholeNames:
 
 
 def looks_like_a_name(text: str) -> bool:
-    """Tell whether a text can be a name: it has a capital, a digit, or a letter of a script without capitals."""
+    """Return whether a text can be a name: it has a capital, a digit, or a letter of a script without capitals."""
     return any(letter.isupper() or letter.isdigit() for letter in text) or _UNCASED.search(text) is not None
 
 
@@ -195,7 +194,7 @@ def _bounded(name: str) -> str:
 
 
 def _is_part(match: re.Match[str]) -> bool:
-    """Tell whether the number after a name belongs to it, because no counted noun follows."""
+    """Return whether the number after a name belongs to it, because no counted noun follows."""
     if match["name"][-1].isdigit():
         return False
     if _begins(match):
@@ -205,9 +204,9 @@ def _is_part(match: re.Match[str]) -> bool:
 
 
 def _continues(match: re.Match[str]) -> bool:
-    """Tell whether a capitalised word continues the name.
+    """Return whether a capitalised word continues the name.
 
-    In German, where all nouns are capitalised, only a name at the beginning of a sentence is continued.
+    In German, where all nouns are capitalised, this applies only to a name at the beginning of a sentence.
     """
     following = _FOLLOWING.match(match.string, match.end("name"))
     if following is None or match["name"].islower() or following[1].casefold() in _NO_NAMES:
@@ -229,8 +228,8 @@ _EMAIL = re.compile(
     rf"\b(?P<local>[\w+-]+(?:{_DOT}[\w+-]+)*){_AT}(?P<domain>[\w-]+(?:{_DOT}[\w-]+)+)\b", re.IGNORECASE
 )
 _DOTS = re.compile(_DOT, re.IGNORECASE)
-# Groups of digits, or of letters and digits, separated by a space, dash, dot, slash or brackets. Letters
-# belong to it if they precede digits: capitals ("B-KL 4410", "DE02"), or any letters joined by a dash
+# A number consists of groups of digits, or of letters and digits, separated by a space, dash, dot, slash or brackets.
+# Letters are part of it if they precede digits: capitals ("B-KL 4410", "DE02"), or any letters joined by a dash
 # ("tulip-4471").
 _GROUP = r"(?:[A-Z]{1,4}(?=[ -]?\d)|[A-Z]{1,3}-[A-Z]{1,3}(?=[ -]?\d)|[^\W\d_]+-(?=\d)|\w*\d\w*)"
 _NUMBER = re.compile(
@@ -239,7 +238,7 @@ _NUMBER = re.compile(
 _DATE_OR_AMOUNT = re.compile(
     r"\d{4}-\d\d-\d\d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[-/]\d{2,4}|\d+(?:[.,]\d+)?"
 )
-_SHORTEST = 4  # letters and digits; shorter ones are amounts, times and ages
+_SHORTEST = 4  # letters and digits of an identifier; shorter numbers are amounts, times and ages
 _CARD = range(13, 20)  # digits of a payment card (ISO/IEC 7812)
 _TELEPHONE = (9, 15)  # digits of a number that may start with a country code (ITU-T E.164 allows 15)
 
@@ -257,12 +256,12 @@ def identifiers_in(text: str) -> frozenset[str]:
 
 
 def identifies_any(text: str, identifiers: Collection[str]) -> bool:
-    """Tell whether a text contains one of these normalised identifiers, in any spelling."""
+    """Return whether a text contains one of these normalised identifiers, in any spelling."""
     return bool(identifiers) and not identifiers_in(text).isdisjoint(identifiers)
 
 
 def kind_words(identifier: str) -> frozenset[str]:
-    """Return what people call an identifier of that shape: "phone number", "e-mail address", "card"."""
+    """Return the words that people use for an identifier of this format: "phone number", "e-mail address", "card"."""
     if "@" in identifier:
         return frozenset({"email", "mail", "e", "address"})
     if not identifier.isdecimal():
@@ -275,7 +274,7 @@ def kind_words(identifier: str) -> frozenset[str]:
 
 
 def _is_identifier(written: str) -> bool:
-    """Tell whether a single word is an identifier: not a date, and not a number as short as a year."""
+    """Return whether a single word is an identifier, which is neither a date nor a number as short as a year."""
     bare = written.isdecimal() and len(written) > _SHORTEST
     return bare or (not _DATE_OR_AMOUNT.fullmatch(written) and len(re.sub(r"\W", "", written)) >= _SHORTEST)
 
@@ -293,7 +292,7 @@ def _number(match: re.Match[str]) -> str:
     if _DATE_OR_AMOUNT.fullmatch(written) or len(joined) < _SHORTEST:
         return written
     least, most = _TELEPHONE
-    national = written[0] in "+(0"  # a bare "555-123-4567" may be of another country
+    national = written[0] in "+(0"  # a bare "555-123-4567" may be from another country
     if joined.isdecimal() and national and least < len(joined) <= most:
         return joined[-least:]
     return joined.casefold()

@@ -1,4 +1,4 @@
-"""Explanation of a recall in words, with one function per section."""
+"""The explanation of a recall as plain text, with one function per section."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import SOURCE_TURNS, Channel, Fate, Reranked, Stage, UnitTrace
 from hindsight_integrations.model.units import UnitKind
 
-DROPPED_SHOWN = 30  # lines; the trace contains all
+DROPPED_SHOWN = 30  # lines of dropped candidates; the trace contains all
 TEXT_SHOWN = 72  # characters
 NOTHING = "-"
-NOT_RECORDED = "Candidates that were dropped were not recorded; recall(..., trace=True) does."
+NOT_RECORDED = "Dropped candidates were not recorded; call recall(..., trace=True) to record them."
 
 _HEADS = ("#", "score", *Channel, SOURCE_TURNS, "fused", "logit", "boosts r*t", "tokens", "memory")
 
@@ -32,13 +32,13 @@ def question(query: RecallQuery | None, window: Interval | None) -> str:
     lines.append(
         f"window  {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC (end excluded)"
         if window
-        else "window  none: the question names no time"
+        else "window  none: the question contains no time expression"
     )
     return "\n".join(lines)
 
 
 def _options(query: RecallQuery) -> list[str]:
-    """Format the options that differ from the default or always matter."""
+    """Format the main options, and others that differ from their defaults."""
     options = [f"budget={query.budget}", f"max_tokens={query.max_tokens}", f"types={'+'.join(query.types)}"]
     options += [f"k={query.k}"] if query.k is not None else []
     options += [f"tags={'+'.join(query.tags)} ({query.tags_match})"] if query.tags else []
@@ -62,7 +62,7 @@ def _group(group: TagGroup) -> str:
 
 
 def summary(query: RecallQuery | None, units: int, tokens: int, confidence: float) -> str:
-    """Format the number of memories, their cost, and the confidence."""
+    """Format the number of memories, their tokens, and the confidence."""
     budget = f" of {query.max_tokens}" if query else ""
     return f"found   {units} memories, {tokens}{budget} tokens, confidence {confidence:.2f}"
 
@@ -74,7 +74,7 @@ def timings(stages: Sequence[Stage]) -> str:
         detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items())
         rows.append((stage.name, f"{stage.milliseconds:.1f} ms", detail))
     total = sum(stage.milliseconds for stage in stages)
-    return "\n".join([f"stages  {total:.1f} ms together; channels run at the same time", *_table(rows)])
+    return "\n".join([f"stages  {total:.1f} ms in total; channels run concurrently", *_table(rows)])
 
 
 def notices(notes: Iterable[str]) -> str:
@@ -84,7 +84,7 @@ def notices(notes: Iterable[str]) -> str:
 
 
 def memories(units: Sequence[RecalledUnit], traces: Iterable[UnitTrace]) -> str:
-    """Format one line per memory: rank and score in each channel, and the parts of its score if they were traced."""
+    """Format one line per memory, with rank and score in each channel, and with the traced parts of its score."""
     if not units:
         return "memories  none"
     traced = {trace.unit_id: trace for trace in traces}
@@ -118,8 +118,8 @@ def _boosts(read: Reranked) -> str:
 
 
 def _marks(item: RecalledUnit) -> str:
-    """Format what a reader must know besides the text."""
-    waits = " [a turn that waits for extraction]" if item.kind is UnitKind.TURN else ""
+    """Format the notes after a memory's text: waiting turn, reason and validity."""
+    waits = " [turn waiting for extraction]" if item.kind is UnitKind.TURN else ""
     waits += f" [{item.reason.words}]" if item.reason.words else ""
     return waits if item.valid else f"{waits} [no longer valid]"
 
@@ -129,7 +129,7 @@ def included(
     chunks: Iterable[RecalledChunk],
     source_facts: Iterable[SourceFact],
 ) -> str:
-    """Format the results of `include_entities`, `include_chunks` and `include_source_facts`; empty if none."""
+    """Format the results of `include_entities`, `include_chunks` and `include_source_facts`; empty if there are none."""
     lines = [
         f"  {entity.name}{' (outdated)' if entity.stale else ''}: {_short(item.text)}"
         for entity in entities
@@ -144,14 +144,14 @@ def included(
 
 
 def _place(chunk: RecalledChunk) -> str:
-    """Format the source of a passage or turn, and whether it is history."""
+    """Format the source of a passage or turn, with a note if it is no longer valid."""
     if chunk.turn is None:
         return f"{chunk.document_id}, passage {chunk.ordinal}"
     return f"message {chunk.turn.message_id}" + (" [no longer valid]" if chunk.turn.history else "")
 
 
 def dropped(traces: Iterable[UnitTrace]) -> str:
-    """Format the candidates that were not returned, and why."""
+    """Format the candidates that were not returned, with reasons."""
     missing = [trace for trace in traces if trace.fate is not Fate.RETURNED]
     if not missing:
         return "dropped  none"

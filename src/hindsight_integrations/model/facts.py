@@ -1,8 +1,8 @@
 """The schema of extracted facts: the paper's A.5.1 plus `sources`, `changes`, `adds_to`, `invalidates` and `records`.
 
 It is the response schema for language models, the format of facts supplied by a caller, and the output of the
-verbatim extractor. It is lenient where models are sloppy (nulls for empty strings, unknown entity types) and
-strict where a mistake would become a false memory (fact type, relation, strengths).
+verbatim extractor. Validation accepts common mistakes of models (null for an empty string, unknown entity types), but not
+those that would create a false memory (fact type, relation, strengths).
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from hindsight_integrations.model.units import FactType
 
 
 def bare(schema: dict[str, Any]) -> None:
-    """Remove titles and docstrings from a schema, which a model need not read with every request."""
+    """Remove titles and docstrings from a schema, since they would cost tokens in every request."""
     for part in (schema, *schema["properties"].values()):
         part.pop("title", None)
     schema.pop("description", None)
 
 
 def one_of(choices: type[StrEnum]) -> WithJsonSchema:
-    """Return the schema of a choice: its values only, without the docstring."""
+    """Return the schema of an enumeration: only its values, without the docstring."""
     return WithJsonSchema({"enum": [choice.value for choice in choices], "type": "string"})
 
 
@@ -51,14 +51,14 @@ def _list_if_none(value: object) -> object:
 
 
 def list_of(value: object) -> Sequence[object]:
-    """Accept a single value for a list of one, and null for an empty list."""
+    """Convert a single value to a list of one, and None to an empty list."""
     if value is None:
         return []
     return value if isinstance(value, list | tuple) else [value]
 
 
 def texts_of(value: object) -> object:
-    """Accept a single text for a list of one, and numbers for ids."""
+    """Convert a single value to a list of one, and integers to text, since models write ids as numbers."""
     return [
         str(item) if isinstance(item, int) and not isinstance(item, bool) else item for item in list_of(value)
     ]
@@ -89,10 +89,10 @@ Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else val
 
 
 REFUSE_UNKNOWN_KEYS: Final = "refuse unknown keys"
-"""Validation context for facts given by a caller; in a model's facts unknown keys are ignored."""
+"""The validation context for a caller's facts; without it, unknown keys are ignored, as in a model's facts."""
 
 UNKNOWN_KEYS: Final = "unknown_keys"
-"""Type of the validation error for a caller's unknown keys; its context has `keys` and `allowed`."""
+"""The type of the validation error for unknown keys; its context has `keys` and `allowed`."""
 
 MOST_KEYS_SHOWN = 5
 
@@ -103,7 +103,7 @@ class FactPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True, json_schema_extra=bare)
 
     OTHER_NAMES: ClassVar[Mapping[str, str]] = {}
-    """Names that callers use by mistake, mapped to the field, for the error's suggestion."""
+    """Wrong names that callers often use, mapped to the right field, for the suggestion in the error."""
 
     @model_validator(mode="before")
     @classmethod
@@ -155,7 +155,7 @@ class ExtractedEntity(FactPart):
 _EntityOrName = Annotated[
     ExtractedEntity, BeforeValidator(lambda value: {"text": value} if isinstance(value, str) else value)
 ]
-"""A bare name stands for an entity with that name."""
+"""An entity, or only its name as text."""
 
 
 class ExtractedCausalRelation(FactPart):
@@ -169,11 +169,11 @@ class ExtractedCausalRelation(FactPart):
 def renumbered(
     claims: Iterable[ExtractedCausalRelation], places: Mapping[int, int]
 ) -> list[ExtractedCausalRelation]:
-    """The claims, their targets at new positions; claims about facts that have none are left out.
+    """Move the targets of causal claims to new positions; omit claims about facts without a new position.
 
     Args:
-        claims: of one fact.
-        places: old position of a fact to its new one.
+        claims: the claims of one fact.
+        places: the new position of each fact, by its old position.
     """
     return [
         claim.model_copy(update={"target_fact_index": places[claim.target_fact_index]})
@@ -183,7 +183,7 @@ def renumbered(
 
 
 class MemoryChange(StrEnum):
-    """How a fact changes a memory."""
+    """The change of a memory by a fact."""
 
     ENDS = "ends"
     """The memory is no longer valid."""
@@ -194,7 +194,7 @@ class MemoryChange(StrEnum):
 
 
 def _require_number(schema: dict[str, Any]) -> None:
-    """Adapt the schema for models, which must refer to memories by number."""
+    """Make the number of the memory a required field in the schema for models."""
     bare(schema)
     schema["properties"]["memory"].pop("default")
     schema["required"] = ["memory", "change"]
@@ -243,11 +243,11 @@ _MemoryOrNumber = Annotated[
     ),
     WithJsonSchema({"anyOf": [{"minimum": 1, "type": "integer"}, {"type": "null"}]}),
 ]
-"""A model writes only the number of the memory."""
+"""A named memory; a model writes only its number."""
 
 
 EXTRACTED_TYPES = (FactType.WORLD, FactType.EXPERIENCE, FactType.OPINION)
-"""The networks a model may extract; observations are made from facts, or given by a caller."""
+"""The networks whose facts a model extracts; observations are derived from facts or supplied by a caller."""
 
 
 class ExtractedRecord(FactPart):
@@ -262,7 +262,7 @@ class ExtractedRecord(FactPart):
         "type": "kind",
     }
 
-    # Any kind is accepted and mapped to a known one (`canonical_kind`); a model is shown the known ones.
+    # Any kind is accepted and mapped to a known one (`canonical_kind`); the schema for models lists the known ones.
     kind: str = Field(json_schema_extra={"enum": [kind.value for kind in RecordKind]})
     category: Text = ""
     value: Annotated[Decimal | str, BeforeValidator(_number_if_numeric)]
@@ -307,16 +307,16 @@ class ExtractedFact(FactPart):
         default_factory=list, description="full sentences"
     )
     lasting: Annotated[bool, BeforeValidator(bool)] = False
-    # For opinions given by a caller; models are not asked for a confidence.
+    # Only for a caller's opinions; the schema for models has no confidence.
     confidence: SkipJsonSchema[float | None] = Field(default=None, ge=0.0, le=1.0)
-    # A single record under `record` is accepted too, as in the benchmarks' data sets.
+    # `record` with a single record is also accepted, as in the benchmarks' data sets.
     records: Annotated[list[ExtractedRecord], BeforeValidator(list_of)] = Field(
         default_factory=list, validation_alias=AliasChoices("records", "record")
     )
 
     @property
     def narrative(self) -> str:
-        """The text of the memory: what, when and why. `what` includes who and where already (paper A.1)."""
+        """The text of the memory: `what`, `when` and `why`. Who and where are part of `what` (paper A.1)."""
         parts = [self.what, f"When: {self.when}" if self.when else "", self.why]
         return " | ".join(part for part in parts if part)
 
@@ -335,9 +335,8 @@ _CHANNEL = "<|channel|>"
 def without_reasoning(text: str) -> str:
     """Remove a model's reasoning from its answer; return "" if the answer is reasoning only.
 
-    It removes closed blocks anywhere, a block that is never closed at the start of the text, everything
-    before a closing tag that was never opened, and all channels of OpenAI's harmony format except the final
-    one. Tags in backticks are kept.
+    Removed are closed reasoning blocks, an unclosed block at the start of the text, all text before a closing tag without an
+    opening one, and all channels of OpenAI's harmony format except the final one. Tags in backticks are kept.
 
     Args:
         text: the model's answer.

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from hindsight_integrations.model.writes import UnitWrite
 
 Namespace: TypeAlias = tuple[str, ...]
-"""Labels, outermost first: ("memories", "alice")."""
+"""A tuple of labels, the outermost first: ("memories", "alice")."""
 
 ItemKey: TypeAlias = tuple[Namespace, str]
 """The namespace and key of an item."""
@@ -23,10 +23,10 @@ class Item:
     Attributes:
         namespace: its namespace.
         key: its key.
-        value: JSON.
-        created_at: when the key was first stored (aware UTC).
-        updated_at: when this value was stored.
-        expires_at: when it expires; None means never.
+        value: the JSON value.
+        created_at: the time at which the key was first stored (aware UTC).
+        updated_at: the time at which this value was stored.
+        expires_at: the time of expiry; None means never.
     """
 
     namespace: Namespace
@@ -39,14 +39,14 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class ItemPut:
-    """An item to store, replacing an item with the same key.
+    """An item to store; it replaces an item with the same namespace and key.
 
     Attributes:
         namespace: its namespace.
         key: its key.
-        value: JSON.
-        texts: the texts to search it by; without any it can be listed but not searched.
-        ttl: time to live from now on, and from each read that refreshes it; None means forever.
+        value: the JSON value.
+        texts: the texts to embed for searches; without any, the item can be listed but not searched.
+        ttl: the time to live, counted from the write and from each read that refreshes it; None means forever.
     """
 
     namespace: Namespace
@@ -58,7 +58,7 @@ class ItemPut:
 
 @dataclass(frozen=True, slots=True)
 class ItemDelete:
-    """An item to delete; a missing one is not an error.
+    """An item to delete; a missing item is not an error.
 
     Attributes:
         namespace: its namespace.
@@ -75,8 +75,8 @@ class FoundItem:
 
     Attributes:
         item: the item.
-        score: cosine of its nearest text, in [-1, 1], raised to that of the best item ranked below it; None
-            if it was listed without a query, or has no texts.
+        score: the cosine of its nearest text, in [-1, 1], raised if necessary to that of the items ranked below it; None if
+            there was no query, or the item has no texts.
     """
 
     item: Item
@@ -90,9 +90,9 @@ class ItemWrite:
     Attributes:
         namespace: its namespace.
         key: its key.
-        value: JSON, serialised.
-        ttl: as in `ItemPut`.
-        units: its texts, as units of kind ITEM; a unit that exists already may come without its vector.
+        value: the serialised JSON value.
+        ttl: the time to live, as in `ItemPut`.
+        units: its texts, as units of kind ITEM; a unit that is stored already may have no vector here.
     """
 
     namespace: Namespace
@@ -102,11 +102,11 @@ class ItemWrite:
     units: tuple[UnitWrite, ...] = field(default=())
 
 
-END, AFTER = ".", "/"  # the character that ends a label, and the next one
+END, AFTER = ".", "/"  # the character that ends a label, and its successor in sort order
 
 
 def namespace_text(namespace: Namespace) -> str:
-    """Serialise a namespace: dots in labels are escaped, and a dot ends each: ("a", "b.c") is "a.b%2Ec."."""
+    """Serialise a namespace. Each label ends with a dot, and dots in labels are escaped: ("a", "b.c") becomes "a.b%2Ec."."""
     return "".join(label.replace("%", "%25").replace(END, "%2E") + END for label in namespace)
 
 

@@ -18,7 +18,7 @@ class LinkType(StrEnum):
 
 
 class CausalRelation(StrEnum):
-    """How one fact affects another (paper section 4.1.4, item 3)."""
+    """The effect of one fact on another (paper section 4.1.4, item 3)."""
 
     CAUSES = "causes"
     CAUSED_BY = "caused_by"
@@ -31,11 +31,11 @@ class Link:
     """A weighted edge between two units, by unit id. Entity links are not stored, since mentions imply them.
 
     Attributes:
-        source: id of the source unit.
-        target: id of the target unit.
+        source: the id of the source unit.
+        target: the id of the target unit.
         type: TEMPORAL, SEMANTIC or CAUSAL.
-        weight: in [0, 1].
-        relation: for causal links, the relation of source to target.
+        weight: the weight in [0, 1].
+        relation: the relation of source to target, for causal links.
     """
 
     source: str
@@ -53,7 +53,7 @@ LINK_CODES: dict[tuple[LinkType, CausalRelation | None], int] = {
     (LinkType.CAUSAL, CausalRelation.ENABLES): 4,
     (LinkType.CAUSAL, CausalRelation.PREVENTS): 5,
 }
-"""Codes of (type, relation) in `Edges.codes` and on disk. Entity links have none, since mentions imply them."""
+"""Codes of (type, relation) in `Edges.codes` and on disk. Entity links need none, since mentions imply them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ class Edges:
     """Links between units, as parallel arrays of length n.
 
     Attributes:
-        sources: unit ids, int64.
-        targets: unit ids, int64.
-        codes: LINK_CODES values, int64.
-        weights: in [0, 1], float32.
+        sources: row ids of units, int64.
+        targets: row ids of units, int64.
+        codes: values of LINK_CODES, int64.
+        weights: weights in [0, 1], float32.
     """
 
     sources: IntArray
@@ -75,7 +75,7 @@ class Edges:
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """(unit, entity) pairs, as parallel int64 arrays of length n."""
+    """Pairs of a unit and an entity it mentions, as parallel int64 arrays of row ids of length n."""
 
     units: IntArray
     entities: IntArray

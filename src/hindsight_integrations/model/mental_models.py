@@ -13,10 +13,10 @@ class Directive:
     """A rule for every answer.
 
     Attributes:
-        id: its permanent id.
-        text: the rule.
-        tags: it applies to questions with one of these tags; without any, to all.
-        created_at: when it was added (aware UTC).
+        id: the permanent id.
+        text: the text of the rule.
+        tags: the tags of the questions to which it applies; empty means all questions.
+        created_at: the time at which it was added (aware UTC).
     """
 
     id: str
@@ -32,7 +32,7 @@ def in_force(directives: Iterable[Directive], tags: Sequence[str]) -> tuple[Dire
 
 
 class RefreshTrigger(StrEnum):
-    """When a mental model is refreshed."""
+    """The trigger of a mental model's refreshes."""
 
     MANUAL = "manual"
     """Only on request."""
@@ -44,13 +44,13 @@ class ModelState(StrEnum):
     """The state of a mental model's text."""
 
     NEW = "new"
-    """The question was never answered."""
+    """The question has not been asked yet."""
     NOTHING_KNOWN = "nothing known"
-    """The question was asked, and memory had no answer."""
+    """The question was asked, but no memory answers it."""
     CURRENT = "current"
-    """Nothing in its scope has changed since it was answered."""
+    """No memory in its scope has changed since the last answer."""
     STALE = "stale"
-    """Memories in its scope have changed since; the text may be out of date."""
+    """Memories in its scope have changed since the last answer; the text may be outdated."""
     WITHDRAWN = "withdrawn"
     """A cited memory was withdrawn, corrected or erased; there is no text until the next refresh."""
 
@@ -60,21 +60,21 @@ class MentalModel:
     """A standing question with its latest answer.
 
     Attributes:
-        id: its permanent id; never reused, even for the same name.
-        name: unique in its bank.
+        id: the permanent id, which is never reused, even for the same name.
+        name: the name, unique in its bank.
         question: the standing question.
-        tags: visibility tags, sorted; it is answered from memories with the same tags, or without any.
-        trigger: when it is refreshed.
-        max_tokens: token limit of its text.
-        created_at: when it was created (aware UTC).
+        tags: the visibility tags, sorted; the question is answered from memories with these tags or without tags.
+        trigger: the trigger of refreshes.
+        max_tokens: the token limit of its text.
+        created_at: the time of its creation (aware UTC).
         text: the answer; empty if there is none, see `state`.
-        extractive: whether the text is verbatim memories, not written by a model.
-        based_on: ids of the memories the text cites.
-        refreshed_at: when the question was last answered; None if never.
-        revision: the bank's revision it was answered from.
-        checked_to: revision up to which no change affected its scope.
-        withdrawn: whether a cited memory was withdrawn, corrected, erased, closed or restored since.
-        stale: whether memories in its scope have changed since it was answered.
+        extractive: True if the text consists of verbatim memories, False if a model wrote it.
+        based_on: the ids of the memories that the text cites.
+        refreshed_at: the time of the last answer; None if never.
+        revision: the bank's revision from which it was answered.
+        checked_to: the revision up to which no change affected its scope.
+        withdrawn: True if a cited memory was withdrawn, corrected, erased, closed or restored after the answer.
+        stale: True if memories in its scope have changed since the answer.
     """
 
     id: str
@@ -95,7 +95,7 @@ class MentalModel:
 
     @property
     def state(self) -> ModelState:
-        """The state of its text."""
+        """The state of the text."""
         if self.refreshed_at is None:
             return ModelState.NEW
         if self.withdrawn:
@@ -110,10 +110,10 @@ class ModelAnswer:
     """A new answer to a mental model's question.
 
     Attributes:
-        text: empty if memory has no answer.
-        extractive: whether the text is verbatim memories, not written by a model.
-        based_on: ids of the memories it cites; at least one if there is a text.
-        refreshed_at: when it was made (aware UTC).
+        text: the text; empty if no memory answers the question.
+        extractive: True if the text consists of verbatim memories, False if a model wrote it.
+        based_on: the ids of the memories that it cites; at least one if there is a text.
+        refreshed_at: the time of the answer (aware UTC).
     """
 
     text: str
@@ -127,10 +127,10 @@ class RefreshWrite:
     """The result of checking or refreshing a mental model.
 
     Attributes:
-        model_id: the model.
-        at_revision: the bank's revision it was answered from or checked at.
-        answer: replaces the previous one; None if nothing in its scope has changed.
-        read: ids of all memories shown to the answer's writer.
+        model_id: the id of the mental model.
+        at_revision: the bank's revision at which it was answered or checked.
+        answer: the new answer; None if no memory in its scope has changed.
+        read: the ids of all memories from which the answer was written.
     """
 
     model_id: str

@@ -1,4 +1,4 @@
-"""Typed metadata of memories, and filters on it with LlamaIndex's operators."""
+"""Typed metadata of memories, and metadata filters with LlamaIndex's operators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MetadataValue: TypeAlias = MetadataScalar | Sequence[MetadataScalar]
 """A metadata value: text, a finite number, a boolean, or a list of these."""
 
 Metadata: TypeAlias = Mapping[str, MetadataValue]
-"""The caller's own values, stored with every memory made from an input."""
+"""The caller's metadata, stored with every memory made from an input."""
 
 _IN_ORDER: dict[str, Callable[[Any, Any], bool]] = {
     ">": operators.gt,
@@ -24,12 +24,12 @@ _IN_ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operators.le,
 }
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_MOST_DIGITS = 300  # the most a float can hold; longer digit strings are names
+_MOST_DIGITS = 300  # longer texts of digits would overflow a float and are compared as text
 
 
-def shared_metadata(given: Sequence[Metadata]) -> dict[str, MetadataValue]:
+def shared_metadata(values: Sequence[Metadata]) -> dict[str, MetadataValue]:
     """Return the metadata common to several memories: keys in all of them with equal values of the same type."""
-    first, *others = given
+    first, *others = values
     return {
         key: value
         for key, value in first.items()
@@ -38,7 +38,7 @@ def shared_metadata(given: Sequence[Metadata]) -> dict[str, MetadataValue]:
 
 
 class MetadataOperator(StrEnum):
-    """How a value is compared; same as LlamaIndex's `FilterOperator`."""
+    """The comparison of a filter, with the values of LlamaIndex's `FilterOperator`."""
 
     EQ = "=="
     NE = "!="
@@ -57,7 +57,7 @@ class MetadataOperator(StrEnum):
 
 
 class MetadataCondition(StrEnum):
-    """How the filters of a group are combined; `not` means that none may match."""
+    """The combination of a group's filters; with `not`, none may match."""
 
     AND = "and"
     OR = "or"
@@ -65,11 +65,11 @@ class MetadataCondition(StrEnum):
 
 
 ORDERED = frozenset(map(MetadataOperator, _IN_ORDER))
-"""Operators that take one number or text."""
+"""The operators whose value is one number or text."""
 OF_LISTS = frozenset({MetadataOperator.IN, MetadataOperator.NIN, MetadataOperator.ANY, MetadataOperator.ALL})
-"""Operators that take a list."""
+"""The operators whose value is a list."""
 OF_TEXT = frozenset({MetadataOperator.TEXT_MATCH, MetadataOperator.TEXT_MATCH_INSENSITIVE})
-"""Operators that take text."""
+"""The operators whose value is text."""
 PASSED_WITHOUT_KEY = frozenset({MetadataOperator.NE, MetadataOperator.NIN, MetadataOperator.IS_EMPTY})
 
 
@@ -80,9 +80,9 @@ class MetadataFilter:
     Attributes:
         key: the key.
         value: the value to compare with; a list for in, nin, any and all; None for is_empty.
-        operator: ==, !=, >, <, >=, <=; in and nin test membership in a list; contains, any and all test a
-            memory's list value; text_match and text_match_insensitive test for a substring; is_empty for a
-            missing or empty value. Memories without the key pass only !=, nin and is_empty.
+        operator: ==, !=, >, <, >= or <=; in and nin test membership in a list; contains, any and all test the list in
+            a memory; text_match and text_match_insensitive test for a substring; is_empty tests for a missing or empty
+            value. A memory without the key matches only !=, nin and is_empty.
     """
 
     key: str
@@ -95,8 +95,8 @@ class MetadataGroup:
     """Combined filters; an empty group matches everything.
 
     Attributes:
-        filters: filters and nested groups.
-        condition: "and": all must match; "or": one must; "not": none may.
+        filters: the filters and nested groups.
+        condition: "and" if all must match, "or" if one must match, "not" if none may match.
     """
 
     filters: Sequence[MetadataFilter | MetadataGroup]
@@ -109,13 +109,13 @@ MetadataTest: TypeAlias = MetadataFilter | MetadataGroup
 GivenMetadata: TypeAlias = (
     MetadataTest | Mapping[str, Any] | Sequence[MetadataTest | Mapping[str, Any]] | None
 )
-"""Metadata conditions as a caller may write them: {"channel": "mail"} (all keys must be equal), {"key": ..., "value": ...,
+"""Metadata conditions as accepted from callers: {"channel": "mail"} (all values must be equal), {"key": ..., "value": ...,
 "operator": ...}, {"filters": [...], "condition": ...}, or a list of these, all of which must match.
 """
 
 
 def condition_text(condition: MetadataTest) -> str:
-    """Format a condition for people: `year >= 2020 and not (channel == mail)`."""
+    """Format a condition as readable text: `year >= 2020 and not (channel == mail)`."""
     if isinstance(condition, MetadataFilter):
         value = "" if condition.value is None else f" {condition.value}"
         return f"{condition.key} {condition.operator}{value}"
@@ -129,10 +129,10 @@ def condition_text(condition: MetadataTest) -> str:
 
 
 def value_test(wanted: MetadataFilter) -> Callable[[MetadataValue | None], bool]:
-    """Build the test of a filter for one value; None stands for a missing key.
+    """Build a filter's test of one value, which is None for a missing key.
 
-    Numbers and numeric text are compared as numbers; two texts are equal character by character, and ordered
-    as numbers if both are numeric. Booleans are not numbers. Values that cannot be ordered do not pass.
+    A number and a numeric text are compared as numbers. Two texts are equal if their characters are, and are ordered as
+    numbers if both are numeric. Booleans are not numbers. Values that cannot be ordered do not match.
     """
     operator, value = MetadataOperator(wanted.operator), wanted.value
     if operator is MetadataOperator.IS_EMPTY:
@@ -160,7 +160,7 @@ def _passes(operator: MetadataOperator, value: Any) -> Callable[[Any], bool]:  #
 
 
 def number_of(value: object) -> int | float | None:
-    """Return a number, or the number that a text contains in ASCII digits; None otherwise."""
+    """Return a number, or the number that a text consists of in ASCII digits; None for other values."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -200,7 +200,7 @@ def _same_list(own: Sequence[MetadataScalar], other: Sequence[MetadataScalar]) -
 
 
 def _holds(values: Sequence[Any], operator: MetadataOperator) -> Callable[[Any], bool]:
-    """Build the test whether a list contains these values, or a text these substrings: all of them, or any."""
+    """Build a test that a list contains all (or any) of these values, or a text all (or any) of these substrings."""
     parts = [(value, _one_of([value])) for value in values]
     combine = any if operator is MetadataOperator.ANY else all
 
@@ -208,7 +208,7 @@ def _holds(values: Sequence[Any], operator: MetadataOperator) -> Callable[[Any],
         if isinstance(own, str):
             return combine(isinstance(value, str) and value in own for value, _ in parts)
         if not _is_list(own):
-            return combine is all and not parts  # a number passes `all` of nothing, as in LlamaIndex
+            return combine is all and not parts  # a number matches `all` of an empty list, as in LlamaIndex
         return combine(any(map(equal, own)) for _, equal in parts)
 
     return inside

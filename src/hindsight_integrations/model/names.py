@@ -102,11 +102,11 @@ ALSO_WORDS = frozenset(
         "young",
     ]
 )
-"""First names that are also words; without a capital they are not names."""
+"""First names that are also common words; in lower case they are not treated as names."""
 
 
 def names_any(text: str, names: Iterable[str]) -> bool:
-    """Tell whether a text contains a normalised name as whole words; names that are also words need a capital."""
+    """Return whether a text contains a normalised name as whole words; names in `ALSO_WORDS` must be capitalised."""
     spaced = " ".join(unicodedata.normalize("NFKC", text).split())
     folded = spaced.casefold()
     lower = _LOWER.sub(lambda match: "_" * len(match[0]), spaced).casefold()
@@ -114,7 +114,7 @@ def names_any(text: str, names: Iterable[str]) -> bool:
 
 
 def stands_in(name: str, text: str) -> bool:
-    """Tell whether a text contains words as a whole, not inside other words; both must be normalised alike."""
+    """Return whether a text contains a name as whole words; both must be normalised in the same way."""
     at = text.find(name)
     while at >= 0:
         end = at + len(name)
@@ -124,16 +124,16 @@ def stands_in(name: str, text: str) -> bool:
     return False
 
 
-# Lengths of names in which one edit is tolerated; longer ones would need too many keys.
+# Lengths of names for which an edit distance of one is supported; longer names would need too many keys.
 _EDITABLE = range(5, 41)
 
 
 def blocking_keys(name: str) -> frozenset[str]:
-    """Return the blocking keys of a normalised name: its tokens, and keys shared with any name one edit away.
+    """Return the blocking keys of a normalised name: its tokens, the name, and the name without each one of its letters.
 
-    Two names are one edit apart only if the longer one with a letter left out, or each with the same letter
-    left out, are equal. Trigrams find the same pairs among hundreds of others: with 100k facts, they made
-    candidate search two thirds of the time of a retain.
+    Two names with an edit distance of one share a key, since removing one letter from one or both makes them equal.
+    Trigrams would find the same pairs among hundreds of others: with 100k facts, the candidate search took two thirds of a
+    retain.
     """
     shortened = {name[:at] + name[at + 1 :] for at in range(len(name))} if len(name) in _EDITABLE else set()
     return frozenset(name.split()) | {f"\x01{key}" for key in (name, *shortened)}

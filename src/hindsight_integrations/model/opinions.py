@@ -15,7 +15,7 @@ from hindsight_integrations.model.units import ValidityKind
 
 
 class Assessment(StrEnum):
-    """How a fact affects an opinion: Assess(o, f) of paper section 5.5."""
+    """The effect of a fact on an opinion: Assess(o, f) of paper section 5.5."""
 
     REINFORCE = "reinforce"
     WEAKEN = "weaken"
@@ -24,23 +24,23 @@ class Assessment(StrEnum):
 
 
 class EvidenceStrength(StrEnum):
-    """How strongly a fact affects an opinion."""
+    """The strength of a fact's effect on an opinion."""
 
     STRONG = "strong"
     MILD = "mild"
 
 
 class UpdateRule(StrEnum):
-    """How an assessment changes a confidence."""
+    """The formula by which an assessment changes a confidence."""
 
     ADDITIVE = "additive"
-    """In steps: paper eq. 26."""
+    """The confidence changes by fixed steps (paper eq. 26)."""
     MULTIPLICATIVE = "multiplicative"
-    """In proportion: reference, "Opinion Confidence Updates"."""
+    """The confidence changes in proportion to its value (reference, "Opinion Confidence Updates")."""
 
 
 class Conviction(StrEnum):
-    """How firmly an opinion is held, in words (earlier paper 8.4)."""
+    """The conviction of an opinion, as a word for its confidence (earlier paper 8.4)."""
 
     VERY_STRONG = "very strong"
     STRONG = "strong"
@@ -55,15 +55,15 @@ CONVICTIONS = (
     (0.5, Conviction.MODERATE),
     (0.3, Conviction.WEAK),
 )
-"""The lowest confidence of each conviction [earlier paper 8.4]."""
+"""The minimum confidence of each conviction [earlier paper 8.4]; below the last one it is VERY_WEAK."""
 
 
 def conviction(confidence: float) -> Conviction:
-    """Return how firmly an opinion with this confidence is held (earlier paper 8.4)."""
+    """Return the conviction that corresponds to a confidence (earlier paper 8.4)."""
     return next((word for least, word in CONVICTIONS if confidence >= least), Conviction.VERY_WEAK)
 
 
-UNKNOWN_CONFIDENCE = 0.5  # of an opinion given without one
+UNKNOWN_CONFIDENCE = 0.5  # initial confidence of an opinion that is retained without one
 
 
 class OpinionOrigin(StrEnum):
@@ -72,7 +72,7 @@ class OpinionOrigin(StrEnum):
     REFLECT = "reflect"
     """The agent formed it while answering (paper section 5.4.2)."""
     EXTRACTION = "extraction"
-    """It was extracted from what the agent said."""
+    """It was extracted from a message of the agent."""
     GIVEN = "given"
     """The caller retained it as an opinion."""
 
@@ -83,8 +83,8 @@ class ValidityChange:
 
     Attributes:
         kind: CLOSED or RESTORED.
-        effective_at: conversation time at which it takes effect.
-        revision: the bank's revision that recorded it.
+        effective_at: the conversation time at which it takes effect.
+        revision: the bank's revision at which it was recorded.
     """
 
     kind: ValidityKind
@@ -97,19 +97,19 @@ class Evidence:
     """One row of an opinion's evidence log: the permanent assessment of one fact.
 
     Attributes:
-        unit_id: the fact.
-        sources: who stated it; see `reflect/opinions/situation.py`. Never empty.
-        assessment: how it affects the opinion.
-        strength: how strongly.
+        unit_id: the id of the fact.
+        sources: the people or documents that stated it; never empty (see `reflect/opinions/situation.py`).
+        assessment: the effect of the fact on the opinion.
+        strength: the strength of the effect.
         rule: the update rule.
         step: the rule's step size for this row, in (0, 1): a of paper eq. 26, from the profile at that time.
-        reason: an explanation for people; may be empty.
-        version: unit id of the wording it was judged against.
-        effective_at: conversation time from which it counts: when the fact was mentioned.
-        recorded_at: when the row was written.
-        revision: the bank's revision that wrote it.
-        restates: ids of facts in the log that say the same; a source counts once among them.
-        validity: validity changes of the fact, oldest revision first.
+        reason: an explanation for readers; may be empty.
+        version: the unit id of the wording that was assessed.
+        effective_at: the conversation time from which it counts, which is the mention time of the fact.
+        recorded_at: the time at which the row was written.
+        revision: the bank's revision at which it was written.
+        restates: the ids of facts in the log with the same statement; each source counts once among them.
+        validity: the validity changes of the fact, oldest revision first.
     """
 
     unit_id: str
@@ -132,14 +132,14 @@ class OpinionVersion:
     """One wording of an opinion: a unit of the opinion network.
 
     Attributes:
-        unit_id: the unit.
+        unit_id: the id of the unit.
         text: the statement with its reasoning, in the first person.
-        since: conversation time from which this wording applies.
-        reason: why it was reworded; empty for the first.
-        based_on: ids of the facts it was worded from.
-        revision: the bank's revision that wrote it.
-        closed_at: when the wording ended; None while it is current.
-        validity: its validity changes, oldest revision first.
+        since: the conversation time from which this wording applies.
+        reason: the reason for the rewording; empty for the first wording.
+        based_on: the ids of the facts on which the wording is based.
+        revision: the bank's revision at which it was written.
+        closed_at: the conversation time at which the wording ended; None while it is current.
+        validity: the validity changes of the unit, oldest revision first.
     """
 
     unit_id: str
@@ -157,20 +157,20 @@ class OpinionLog:
     """The full log of one opinion: its formation, wordings and evidence (paper eq. 24 and section 5.5).
 
     Attributes:
-        id: unit id of its first wording.
-        confidence: initial confidence c_0, in [0, 1].
-        formed_at: conversation time.
-        recorded_at: when it was written.
-        revision: the bank's revision that wrote it.
-        origin: its origin.
-        operation: the caller's key of the reflection that formed it; empty if none was given.
-        profile: number of the profile change in force when it was formed, 0 for none.
-        reasoning: why it was formed.
-        tags: visibility tags, sorted.
-        entities: canonical names of the entities it mentions.
+        id: the unit id of its first wording.
+        confidence: the initial confidence c_0, in [0, 1].
+        formed_at: the conversation time of its formation.
+        recorded_at: the time at which it was written.
+        revision: the bank's revision at which it was written.
+        origin: the origin of the opinion.
+        operation: the caller's key of the reflection that formed it; empty if the caller passed none.
+        profile: the number of the profile change in effect when it was formed; 0 for none.
+        reasoning: the reasoning behind its formation.
+        tags: the visibility tags, sorted.
+        entities: the canonical names of the entities that it mentions.
         versions: its wordings, oldest first; at least one.
         evidence: its evidence, by (effective_at, unit id).
-        assessed_to: revision up to which the bank's facts were assessed as evidence.
+        assessed_to: the revision up to which the bank's facts were assessed as evidence.
     """
 
     id: str
@@ -194,17 +194,17 @@ class Opinion(Displayed):
     """An opinion of the agent at one moment: o = (t, c, tau, b, E) of paper eq. 24.
 
     Attributes:
-        id: of the opinion; unchanged by rewording.
-        unit_id: of the wording.
+        id: the id of the opinion, which rewording does not change.
+        unit_id: the id of the wording.
         text: the statement with its reasoning, in the first person.
-        confidence: c in [0, 1], replayed from the evidence log.
-        formed_at: tau, when it was formed (aware UTC).
-        reworded_at: when it got this wording; None for the first one.
-        entities: E, canonical names.
-        tags: visibility tags, sorted.
-        origin: its origin.
-        evidence: number of facts that count.
-        closed_at: when the agent stopped holding it; None while it is held.
+        confidence: the confidence c in [0, 1], computed from the evidence log.
+        formed_at: the time of formation tau (aware UTC).
+        reworded_at: the time of this wording; None for the first one.
+        entities: the canonical names of the entities E.
+        tags: the visibility tags, sorted.
+        origin: the origin of the opinion.
+        evidence: the number of facts that count as evidence.
+        closed_at: the time at which the agent gave it up; None while the agent holds it.
     """
 
     id: str
@@ -221,7 +221,7 @@ class Opinion(Displayed):
 
     @property
     def strength(self) -> Conviction:
-        """How firmly it is held, in words (earlier paper 8.4)."""
+        """The conviction that corresponds to its confidence (earlier paper 8.4)."""
         return conviction(self.confidence)
 
     def _display_text(self) -> str:
@@ -250,14 +250,14 @@ class Opinion(Displayed):
 
 @dataclass(frozen=True, slots=True)
 class EvidenceEntry:
-    """A row of an opinion's evidence log and its effect.
+    """A row of an opinion's evidence log and its effect on the confidence.
 
     Attributes:
         evidence: the row.
-        counts: whether it changes the confidence: its fact is valid, and its source has not said the same
+        counts: True if it changes the confidence, because its fact is valid and its source has not made the same statement
             before.
-        before: confidence before it, by (effective_at, unit id).
-        after: confidence after it; unchanged if it does not count.
+        before: the confidence before this row, in the order of (effective_at, unit id).
+        after: the confidence after this row; equal to `before` if it does not count.
     """
 
     evidence: Evidence
@@ -268,11 +268,11 @@ class EvidenceEntry:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OpinionHistory(Displayed, Tabular):
-    """How an opinion got its confidence.
+    """The steps by which an opinion reached its confidence.
 
     Attributes:
-        log: formation, wordings and evidence, as recorded.
-        entries: the evidence in the order applied, with the confidence before and after.
+        log: the recorded formation, wordings and evidence.
+        entries: the evidence in the order of application, with the confidence before and after each row.
         confidence: the final confidence.
     """
 
@@ -331,15 +331,15 @@ class FormationWrite:
     """A new opinion. Its first wording is a unit of the same write set, with its mentions.
 
     Attributes:
-        unit_id: id of that unit, and so of the opinion.
-        confidence: c_0 in [0, 1].
-        formed_at: conversation time (aware UTC).
-        origin: its origin.
-        operation: key of the reflection that forms it, empty for none.
-        profile: number of the profile change in force, 0 for none.
-        reasoning: why it is formed.
-        based_on: ids of the facts it is worded from.
-        assessed_to: revision whose facts were considered when forming it; later facts will be assessed.
+        unit_id: the id of that unit, which is also the id of the opinion.
+        confidence: the initial confidence c_0 in [0, 1].
+        formed_at: the conversation time of its formation (aware UTC).
+        origin: the origin of the opinion.
+        operation: the key of the reflection that forms it; empty for none.
+        profile: the number of the profile change in effect; 0 for none.
+        reasoning: the reasoning behind its formation.
+        based_on: the ids of the facts on which the wording is based.
+        assessed_to: the revision up to which facts were considered; later facts will be assessed as evidence.
     """
 
     unit_id: str
@@ -355,13 +355,13 @@ class FormationWrite:
 
 @dataclass(frozen=True, slots=True)
 class RewordingWrite:
-    """A new wording of an opinion. It is a unit of the same write set, whose events close the previous wording.
+    """A new wording of an opinion. It is a unit of the same write set, whose events invalidate the previous wording.
 
     Attributes:
-        opinion_id: the opinion.
-        unit_id: of the new wording.
-        reason: why.
-        based_on: ids of the facts it is worded from, including those of the previous wording.
+        opinion_id: the id of the opinion.
+        unit_id: the unit id of the new wording.
+        reason: the reason for the rewording.
+        based_on: the ids of the facts on which it is based, including those of the previous wording.
     """
 
     opinion_id: str
@@ -372,10 +372,10 @@ class RewordingWrite:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceWrite:
-    """A new row of an opinion's evidence log; an existing row (by opinion and fact) stays unchanged.
+    """A new row of an opinion's evidence log; an existing row for the same opinion and fact stays unchanged.
 
     Attributes:
-        opinion_id: the opinion.
+        opinion_id: the id of the opinion.
         unit_id, sources, assessment, strength, rule, step, reason, version, effective_at, restates: as in
             `Evidence`.
     """
@@ -398,11 +398,11 @@ class OpinionsWrite:
     """The changes of one operation to a bank's opinions.
 
     Attributes:
-        formed: new opinions.
-        reworded: new wordings.
-        evidence: new rows of evidence logs.
-        assessed: by opinion id, the revision up to which the bank's facts were assessed.
-        operation: key of the reflection, recorded so that a retry forms nothing twice; empty for none.
+        formed: the new opinions.
+        reworded: the new wordings.
+        evidence: the new rows of evidence logs.
+        assessed: the revision up to which the bank's facts were assessed, by opinion id.
+        operation: the key of the reflection, which prevents a retry from forming an opinion twice; empty for none.
     """
 
     formed: tuple[FormationWrite, ...] = ()
@@ -412,12 +412,12 @@ class OpinionsWrite:
     operation: str = ""
 
 
-MILD_SHARE = 0.5  # share of a step for mild evidence; eq. 26 has no strengths
+MILD_SHARE = 0.5  # share of a step for mild evidence; our extension, since eq. 26 has no strengths
 STRONG_SUPPORT = 0.2  # alpha [reference, "Opinion Confidence Updates"]
 MILD_SUPPORT = 0.05  # alpha' [reference, "Opinion Confidence Updates"]
 CONTRADICTION_DECAY = 0.5  # gamma [reference, "Opinion Confidence Updates"]
 
-_DIGITS = 9  # digits kept, so that 0.7 + 0.15 is 0.85
+_DIGITS = 9  # decimals to which confidences are rounded, so that 0.7 + 0.15 is 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,10 +425,10 @@ class ConfidenceChange:
     """One point of an opinion's trajectory (paper section 5.7.1).
 
     Attributes:
-        moment: conversation time.
-        before: confidence until then; None for the formation.
-        after: confidence from then on.
-        unit_ids: the facts that started or stopped counting at that moment; empty for the formation.
+        moment: the conversation time of the change.
+        before: the confidence before the change; None for the formation.
+        after: the confidence after the change.
+        unit_ids: the ids of the facts that started or stopped counting at that moment; empty for the formation.
     """
 
     moment: datetime
@@ -448,13 +448,12 @@ def updated(
     """Compute c' from c for one assessment, in [0, 1] (paper eq. 26; reference, "Opinion Confidence Updates").
 
     Args:
-        confidence: c, in [0, 1].
-        assessment: how the fact affects the opinion; neutral changes nothing.
-        strength: mild evidence has half the effect of strong, except that the reference defines mild support
-            itself.
-        rule: which formula.
-        step: a of eq. 26, in (0, 1); for the other rule the alpha of strong support, to which the other rates
-            are scaled.
+        confidence: the current confidence c, in [0, 1].
+        assessment: the effect of the fact on the opinion; NEUTRAL changes nothing.
+        strength: the strength of the effect. MILD has half the effect of STRONG, except for multiplicative support, for which
+            the reference defines a separate rate.
+        rule: the update rule.
+        step: a of eq. 26, in (0, 1); for MULTIPLICATIVE the alpha of strong support, by which the other rates are scaled.
     """
     if assessment is Assessment.NEUTRAL:
         return confidence
@@ -476,12 +475,12 @@ def updated(
 def confidence_of(
     log: OpinionLog, *, as_of: datetime | None = None, as_of_revision: int | None = None
 ) -> float:
-    """Replay an opinion's confidence from its formation, in order of (effective_at, unit id).
+    """Compute an opinion's confidence by applying its evidence in order of (effective_at, unit id).
 
     Args:
-        log: the opinion.
-        as_of: conversation time; uses what was evidence, and valid, then. None means what is valid now.
-        as_of_revision: uses what the bank had recorded by that revision; None means all.
+        log: the log of the opinion.
+        as_of: a conversation time; uses the evidence that was in effect and valid at that time. None means now.
+        as_of_revision: uses only changes recorded up to that revision; None means all.
     """
     return _replayed(log.confidence, counted(log.evidence, as_of=as_of, as_of_revision=as_of_revision))
 
@@ -489,10 +488,10 @@ def confidence_of(
 def counted(
     evidence: Iterable[Evidence], *, as_of: datetime | None = None, as_of_revision: int | None = None
 ) -> list[Evidence]:
-    """Return the rows that count, by (effective_at, unit id): of valid facts, each statement once per source.
+    """Return the rows that count as evidence, by (effective_at, unit id): valid facts, each statement once per source.
 
-    Facts that say the same (`Evidence.restates`) are one statement, whichever came first. A row counts if one
-    of its sources has not made the statement in an earlier row.
+    Facts connected by `Evidence.restates` are one statement. A row counts if one of its sources has not made the statement in
+    an earlier row.
     """
     known = [row for row in evidence if as_of_revision is None or row.revision <= as_of_revision]
     statements = _statements(known)
@@ -512,9 +511,9 @@ def counted(
 def history_of(
     log: OpinionLog, *, as_of: datetime | None = None, as_of_revision: int | None = None
 ) -> OpinionHistory:
-    """Return each row of the log with its effect on the confidence: those recorded by `as_of_revision` and effective by `as_of`.
+    """Return the rows of the log with their effects on the confidence. The options are those of `confidence_of`.
 
-    The options are those of `confidence_of`.
+    Rows recorded after `as_of_revision` or effective after `as_of` are omitted.
     """
     counting = {row.unit_id for row in counted(log.evidence, as_of=as_of, as_of_revision=as_of_revision)}
     entries, confidence = [], log.confidence
@@ -532,7 +531,7 @@ def history_of(
 def opinion_of(
     log: OpinionLog, *, as_of: datetime | None = None, as_of_revision: int | None = None
 ) -> Opinion | None:
-    """Return the opinion at a moment; None if it was not formed yet. Options as in `confidence_of`."""
+    """Return the opinion at a moment; None if it did not exist yet. The options are those of `confidence_of`."""
     worded = [
         version
         for version in log.versions
@@ -561,10 +560,10 @@ def opinion_of(
 
 
 def trajectory(log: OpinionLog, *, as_of_revision: int | None = None) -> list[ConfidenceChange]:
-    """Return how the confidence changed over conversation time, from the formation on (paper section 5.7.1).
+    """Return the changes of the confidence over conversation time, starting with the formation (paper section 5.7.1).
 
-    It contains only moments of change, to the second; evidence older than the opinion counts from the
-    formation on.
+    Only moments of change are included, with a precision of one second. Evidence older than the opinion counts from its
+    formation.
     """
     rows = [row for row in log.evidence if as_of_revision is None or row.revision <= as_of_revision]
     moments = {row.effective_at.replace(microsecond=0) for row in rows}
@@ -581,7 +580,7 @@ def trajectory(log: OpinionLog, *, as_of_revision: int | None = None) -> list[Co
 
 
 def _replayed(confidence: float, rows: Iterable[Evidence]) -> float:
-    """Apply evidence rows to a confidence."""
+    """Apply evidence rows to an initial confidence."""
     for row in rows:
         confidence = updated(confidence, row.assessment, row.strength, rule=row.rule, step=row.step)
     return confidence
@@ -594,9 +593,9 @@ def _within(confidence: float) -> float:
 def _closing(
     log: Iterable[ValidityChange], as_of: datetime | None, as_of_revision: int | None
 ) -> datetime | None:
-    """Return when a unit that is not valid at a moment was closed, by its validity log; None if it is valid.
+    """Return the time at which a unit that is invalid at a moment was closed, from its validity log; None if it is valid.
 
-    Of several closings the first counts. A unit is also invalid between a closing and its restoring.
+    The earliest of several closings counts. A unit is also invalid between a closing and its restoration.
     """
     closed: datetime | None = None
     gaps: list[tuple[datetime, datetime]] = []
@@ -614,18 +613,18 @@ def _closing(
 
 
 def _statements(rows: Sequence[Evidence]) -> dict[str, str]:
-    """Map each fact to the representative of all facts connected to it by `restates`, in any order."""
-    stands_for = {row.unit_id: row.unit_id for row in rows}
+    """Map each fact to the representative of its group of facts connected by `restates`."""
+    parents = {row.unit_id: row.unit_id for row in rows}
 
     def root(unit: str) -> str:
-        while stands_for[unit] != unit:
-            stands_for[unit] = stands_for[stands_for[unit]]  # path compression
-            unit = stands_for[unit]
+        while parents[unit] != unit:
+            parents[unit] = parents[parents[unit]]  # path compression
+            unit = parents[unit]
         return unit
 
     for row in rows:
         for other in row.restates:
-            if other in stands_for:
+            if other in parents:
                 first, second = sorted((root(row.unit_id), root(other)))
-                stands_for[second] = first
-    return {unit: root(unit) for unit in stands_for}
+                parents[second] = first
+    return {unit: root(unit) for unit in parents}

@@ -1,6 +1,6 @@
 """Options of `bank.recall` and `bank.reflect`, with their defaults.
 
-Methods and integrations accept them as `**options: Unpack[RecallOptions]` and pass them on.
+Methods and integrations accept and forward them as `**options: Unpack[RecallOptions]`.
 """
 
 from __future__ import annotations
@@ -29,55 +29,55 @@ from hindsight_integrations.model.time import Moment, Window
 from hindsight_integrations.model.units import FactType
 
 Embedding: TypeAlias = Sequence[float] | Sequence[str] | npt.NDArray[np.floating[Any]] | None
-"""A vector, or texts whose mean vector is used; None embeds the question."""
+"""The question's vector, or texts whose mean vector is used; None embeds the question."""
 
 Method = TypeVar("Method", bound=Callable[..., object])
 
 
 class RecallOptions(TypedDict, total=False):
-    """Options of `bank.recall`. Defaults are in `RECALL_DEFAULTS`; integrations' own are in docs/integrations.md.
+    """Options of `bank.recall`. The defaults are in `RECALL_DEFAULTS`; for integrations, see docs/integrations.md.
 
     Attributes:
-        max_tokens: token budget for the texts of all memories returned, 1 to 10,000,000.
-        budget: search effort: low, mid or high; the number of candidates examined, not returned.
-        types: networks to search: world, experience, opinion, observation. None means all, but observations
+        max_tokens: the token budget for the texts of all returned memories, 1 to 10,000,000.
+        budget: the search effort: low, mid or high. It sets the number of candidates examined, not returned.
+        types: the networks to search: world, experience, opinion, observation. None means all, but observations
             only if `ObservationConfig.searchable` is set.
-        tags: visibility tags; empty means any memory.
-        tags_match: how tags select: any, all, any_strict, all_strict or exact; any and all also keep untagged
+        tags: the visibility tags; empty means any memory.
+        tags_match: the mode of `tags`: any, all, any_strict, all_strict or exact; any and all also include untagged
             memories.
-        tag_groups: further conditions, all of which must match in addition to `tags`: {"tags": [...],
+        tag_groups: further conditions on tags, all of which must match in addition to `tags`: {"tags": [...],
             "match": "any_strict"}, {"and": [...]}, {"or": [...]}, {"not": {...}}, or TagLeaf, TagAnd, TagOr,
             TagNot.
-        metadata: filter on the caller's metadata: {"channel": "mail"} (all keys must be equal),
+        metadata: a filter on the caller's metadata: {"channel": "mail"} (all values must be equal),
             `MetadataFilter`, `MetadataGroup`, their JSON forms, or a list of these, all of which must match;
             None means any memory.
-        window: (start, end) of the time the question is about; None means detect it in the question.
-        as_of: a moment of conversation time; return what was valid then. None means what is valid now.
+        window: the time range (start, end) of the question; None detects it in the question.
+        as_of: a conversation time; the memories that were valid at that time are searched. None means now.
         query_timestamp: the reference time for "yesterday" and recency; None means now.
-        include_invalidated: also return memories that are no longer valid, marked as such.
-        k: maximum number of memories, 1 to 10,000; None means only the token budget limits them.
-        min_scores: minimum scores at each stage; see `MinScores`.
-        include_entities: also return observations of the entities mentioned: those made from their facts, and
-            those you retained.
-        max_entity_tokens: token budget for those observations, 1 to 10,000,000.
-        include_chunks: also return the passages the memories came from.
-        max_chunk_tokens: token budget for those passages, 1 to 10,000,000.
-        include_source_facts: also return the facts that returned observations are based on.
-        max_source_fact_tokens: token budget for those facts, 1 to 10,000,000.
-        include_records: also return exact figures and all rows of the records the question is about, as in
+        include_invalidated: True also returns memories that are no longer valid, marked as such.
+        k: the maximum number of memories, 1 to 10,000; None means that only the token budget limits them.
+        min_scores: the minimum scores at each stage; see `MinScores`.
+        include_entities: True also returns observations of the mentioned entities, both derived from their facts and
+            retained by you.
+        max_entity_tokens: the token budget for these observations, 1 to 10,000,000.
+        include_chunks: True also returns the passages from which the memories were made.
+        max_chunk_tokens: the token budget for these passages, 1 to 10,000,000.
+        include_source_facts: True also returns the facts that support returned observations.
+        max_source_fact_tokens: the token budget for these facts, 1 to 10,000,000.
+        include_records: True also returns exact figures and all rows of the relevant records, for a question such as
             "what did I spend on food this week?".
-        max_record_tokens: token budget for these digests together, 1 to 10,000,000.
-        text: "full", or "compact": what each memory says with its date, so that more fit the budget.
-        relevance: "all" fills the budget, "likely" stops where the evidence of relevance ends.
-        order: "rank", best first, or "time", oldest first; does not affect which memories are returned.
-        include_core: also return core memory, for prompts that are filled unasked: the user's lasting facts
-            first, at most a fifth of `max_tokens` and 400 tokens, and the whole bank if it fits into half of
-            `max_tokens`; for small talk only core memory. Not with `k`.
-        speaker: who asks, as in `Message.speaker`; in a bank with several speakers, core memory is theirs.
-        trace: also record what happened to every candidate; `RecallResult.explain` shows it.
-        embedding: the question's vector by the bank's own embedder (of any length), or texts to embed instead
-            of the question, whose mean vector is used. Words, names and times are still read from the
-            question. None means embed the question.
+        max_record_tokens: the total token budget for these digests, 1 to 10,000,000.
+        text: "full", or "compact" for a short text with a date, so that more memories fit the budget.
+        relevance: "all" fills the budget; "likely" omits memories without evidence of relevance.
+        order: "rank" for best first, or "time" for oldest first; does not affect the selection.
+        include_core: True also returns core memory, for prompts that always include memories: first the user's lasting
+            facts, with at most a fifth of `max_tokens` and 400 tokens, and the whole bank if it fits into half of
+            `max_tokens`. For small talk, only core memory is returned. Cannot be combined with `k`.
+        speaker: the person who asks, as in `Message.speaker`; in a bank with several speakers, this selects whose core
+            memory is returned.
+        trace: True also records the outcome of every candidate; `RecallResult.explain` shows it.
+        embedding: the question's vector from the bank's embedder (of any norm), or texts to embed instead, whose mean
+            vector is used. Keywords, names and times still come from the question. None embeds the question.
     """
 
     max_tokens: int
@@ -143,31 +143,30 @@ RECALL_DEFAULTS: Final[RecallOptions] = {
 
 
 class ReflectOptions(TypedDict, total=False):
-    """Options of `bank.reflect`, `bank.reflect_stream` and `bank.reflect_stages`; defaults in `REFLECT_DEFAULTS`.
+    """Options of `bank.reflect`, `bank.reflect_stream` and `bank.reflect_stages`, with defaults in `REFLECT_DEFAULTS`.
 
     Attributes:
         strategy: single (one recall, one model call) or agentic (the model searches step by step).
-        budget: effort of recall: low, mid or high; also the number of steps of agentic.
-        max_tokens: token budget for the memories the answer may use, 1 to 10,000,000.
-        max_answer_tokens: token limit of the answer; a longer one is requested again, then cut at the end of
-            a sentence. A streamed one is cut there with a note.
-        response_schema: a pydantic model; the answer is also returned in this form as
-            `Reflection.structured`: by the same call with single, otherwise by one more. None is returned if
-            memory has no answer.
-        tools: functions and LangChain tools the model may call besides memory's own, agentic only.
+        budget: the search effort: low, mid or high. For agentic, it also sets the maximum number of steps.
+        max_tokens: the token budget for the memories used for the answer, 1 to 10,000,000.
+        max_answer_tokens: the token limit of the answer. A longer answer is requested again, then cut at the end of a
+            sentence; a streamed answer is cut without a second request, with a note.
+        response_schema: a pydantic model; the answer is also returned in this form as `Reflection.structured`. With
+            single this takes no further model call, otherwise one more. None is returned if memory has no answer.
+        tools: functions and LangChain tools that the model may call in addition to the memory tools, with agentic.
         context: your description of the situation, up to 8,000 characters, shown to the model as data.
-        form_opinions: whether opinions may be formed. Never with `as_of`, on a bank `with_profile`, on a
-            read-only engine or without a model; a note says so.
-        operation: a key of this reflection (thread and run, for example), up to 512 characters; a retry with
-            the same key forms nothing twice.
-        tags: visibility tags; empty means any memory.
-        tags_match: how tags select: any, all, any_strict, all_strict or exact; any and all also keep untagged
+        form_opinions: True allows the answer to form opinions. None are formed with `as_of`, on a bank `with_profile`,
+            on a read-only engine or without a model; a note says so.
+        operation: a key of this reflection, such as thread and run, of up to 512 characters; a retry with the same key
+            does not form an opinion twice.
+        tags: the visibility tags; empty means any memory.
+        tags_match: the mode of `tags`: any, all, any_strict, all_strict or exact; any and all also include untagged
             memories.
         tag_groups: further conditions on tags, as in `RecallOptions`.
-        window: (start, end) of the time the question is about; None means detect it in the question.
-        as_of: a moment; answer as of then: from the memories valid then, with the bank's profile at that time
-            (see `profile.history`), and relative times ("yesterday") counted from it. None means now.
-        query_timestamp: the reference time for "yesterday" and recency; None means `as_of`, else now.
+        window: the time range (start, end) of the question; None detects it in the question.
+        as_of: a conversation time; the answer uses the memories valid at that time and the profile of that time (see
+            `profile.history`), and relative times ("yesterday") refer to it. None means now.
+        query_timestamp: the reference time for "yesterday" and recency; None means `as_of`, or else now.
     """
 
     strategy: Strategy | str
@@ -209,7 +208,7 @@ REFLECT_DEFAULTS: Final[ReflectOptions] = {
 def shows_options(
     options: type[RecallOptions | ReflectOptions], defaults: RecallOptions | ReflectOptions | None = None
 ) -> Callable[[Method], Method]:
-    """List the options of a `**options` in `inspect.signature`, for `help`, notebooks and agent frameworks.
+    """Show the names behind `**options` in `inspect.signature`, for `help`, notebooks and agent frameworks.
 
     Args:
         options: the TypedDict that `**options` unpacks.
@@ -242,7 +241,7 @@ def shows_options(
         method.__annotations__ = {
             **kept,
             **options.__annotations__,
-        }  # for frameworks that make a tool of the method
+        }  # for frameworks that create a tool from the method
         return method
 
     return show

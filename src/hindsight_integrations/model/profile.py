@@ -9,17 +9,17 @@ from typing import TypeAlias
 from hindsight_integrations.errors import InvalidRequest, shown
 
 NEUTRAL = 3  # the middle of the 1..5 scale [paper section 5.2.1]
-MIDDLE = 0.5  # of a trait and of the bias strength [earlier paper 6.1]
+MIDDLE = 0.5  # the middle of a Big Five trait and of the bias strength [earlier paper 6.1]
 
 
 @dataclass(frozen=True, slots=True)
 class Disposition:
-    """Theta without beta: how the agent reasons (paper eq. 18-20).
+    """The agent's reasoning style: Theta without beta (paper eq. 18-20).
 
     Attributes:
-        skepticism: 1 trusting .. 5 skeptical.
-        literalism: 1 flexible .. 5 literal.
-        empathy: 1 detached .. 5 empathetic.
+        skepticism: a level from 1 (trusting) to 5 (skeptical).
+        literalism: a level from 1 (flexible) to 5 (literal).
+        empathy: a level from 1 (detached) to 5 (empathetic).
     """
 
     skepticism: int = NEUTRAL
@@ -36,11 +36,11 @@ class BigFive:
     """The five personality traits, each from 0 to 1, as an alternative to `Disposition` (earlier paper 6.1).
 
     Attributes:
-        openness: 0 proven methods .. 1 novel approaches.
-        conscientiousness: 0 flexible and intuitive .. 1 systematic.
-        extraversion: 0 measured .. 1 outgoing.
-        agreeableness: 0 accuracy over harmony .. 1 consensus.
-        neuroticism: 0 calm .. 1 attentive to risks.
+        openness: a share from 0 (proven methods) to 1 (novel approaches).
+        conscientiousness: a share from 0 (flexible and intuitive) to 1 (systematic).
+        extraversion: a share from 0 (measured) to 1 (outgoing).
+        agreeableness: a share from 0 (accuracy over harmony) to 1 (consensus).
+        neuroticism: a share from 0 (calm) to 1 (attentive to risks).
     """
 
     openness: float = MIDDLE
@@ -64,8 +64,8 @@ class BankProfile:
     Attributes:
         name: the agent's name; empty for none.
         background: a short first-person description; empty for none.
-        disposition: how it reasons: either a Disposition or a BigFive.
-        bias_strength: beta in [0, 1], how strongly the disposition shapes answers (paper eq. 21).
+        disposition: the reasoning style, as a Disposition or a BigFive.
+        bias_strength: the influence beta of the disposition on answers, in [0, 1] (paper eq. 21).
     """
 
     name: str = ""
@@ -74,22 +74,22 @@ class BankProfile:
     bias_strength: float = MIDDLE
 
     def __post_init__(self) -> None:
-        for each, text in (("name", self.name), ("background", self.background)):
-            _check_text(text, each)
+        for name, text in (("name", self.name), ("background", self.background)):
+            _check_text(text, name)
         _check_character(self.disposition)
         object.__setattr__(self, "bias_strength", _share(self.bias_strength, "bias_strength"))
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileChange:
-    """A profile that a bank was given.
+    """One change of a bank's profile.
 
     Attributes:
-        number: number of the change within the bank, from 1; never reused.
-        profile: the whole profile.
-        effective_at: when it takes effect (aware UTC); never before an earlier change.
-        recorded_at: when it was written (aware UTC).
-        reason: the reason for the change, for people.
+        number: the number of the change within the bank, from 1; never reused.
+        profile: the new profile.
+        effective_at: the time at which it takes effect (aware UTC); not before that of an earlier change.
+        recorded_at: the time at which it was written (aware UTC).
+        reason: the reason for the change, for readers.
     """
 
     number: int
@@ -114,10 +114,10 @@ def _check_character(given: object) -> None:
 
 
 def _level(given: object, name: str) -> int:
-    """Validate an integer of the scale; 4.0 is accepted as 4."""
+    """Validate a level from 1 to 5; 4.0 is accepted as 4."""
     if isinstance(given, int | float) and not isinstance(given, bool) and given in range(1, 6):
         return int(given)
-    raise InvalidRequest(name, f"{shown(given)} is not between 1 and 5", "Use a whole number 1 to 5.")
+    raise InvalidRequest(name, f"{shown(given)} is not between 1 and 5", "Use a whole number from 1 to 5.")
 
 
 def _share(given: object, name: str) -> float:

@@ -24,8 +24,8 @@ class ServedItems:
 
     Attributes:
         items: the valid items, grouped by field.
-        tokens: token cost of head and items.
-        left_out: number of valid items that did not fit the budget.
+        tokens: the number of tokens of the head and the items.
+        left_out: the number of valid items that did not fit the budget.
     """
 
     items: tuple[MemoryUnit, ...]
@@ -34,14 +34,14 @@ class ServedItems:
 
 
 class RecallReason(StrEnum):
-    """Why a memory was returned."""
+    """The reason why a memory was returned."""
 
     FOUND = "found"
-    """It ranks among the memories that answer the question."""
+    """It ranks among the best matches of the question."""
     CORE = "core"
     """It is core memory: a lasting fact about the user, returned for every question (`include_core`)."""
     REQUEST = "request"
-    """The user made a request, for which further lasting facts or more of the ranking may help."""
+    """The user made a request, for which further lasting facts or lower-ranked memories may be useful."""
     OVERVIEW = "overview"
     """The question asks for everything that is remembered."""
     SMALL_BANK = "small_bank"
@@ -55,9 +55,9 @@ class RecallReason(StrEnum):
 
 _REASONS = {
     RecallReason.CORE: "core memory",
-    RecallReason.REQUEST: "a request may need it",
+    RecallReason.REQUEST: "possibly needed for the request",
     RecallReason.OVERVIEW: "the question asks for an overview",
-    RecallReason.SMALL_BANK: "a small bank is shown whole",
+    RecallReason.SMALL_BANK: "small bank, returned as a whole",
 }
 
 
@@ -66,14 +66,14 @@ class RecalledUnit(Displayed):
     """A memory returned by recall.
 
     Attributes:
-        unit: the memory as retained, for a document its head; read `text`.
-        score: final score; higher is better, comparable within one result only.
+        unit: the retained memory; for a document, its head. Read `text` for the text to show.
+        score: the final score; higher is better, and only scores of one result are comparable.
         channels: the channels that found it, with rank and score.
-        entities: canonical names of the entities it mentions; empty for a turn.
-        valid: False for history returned by include_invalidated.
-        document: for a document its valid items; otherwise None.
-        form: which form of its text was requested.
-        reason: why it was returned.
+        entities: the canonical names of the entities that it mentions; empty for a turn.
+        valid: False for invalid memories returned by `include_invalidated`.
+        document: the valid items of a document; None for other memories.
+        form: the requested form of its text.
+        reason: the reason why it was returned.
         asked_at: the time of the question.
     """
 
@@ -89,27 +89,27 @@ class RecalledUnit(Displayed):
 
     @property
     def when(self) -> str:
-        """When it happened or is planned, relative to the question, or else when it was mentioned."""
+        """The time at which it happened or is planned, as seen from the question, or else its mention time, in words."""
         return readable_time(self.unit.occurred, self.unit.mentioned_at, self.asked_at)
 
     @property
     def kind(self) -> UnitKind:
-        """Whether it is a memory, or a turn that waits for extraction."""
+        """The kind of the unit: a memory, or a turn that waits for extraction."""
         return self.unit.kind
 
     @property
     def text(self) -> str:
-        """The text to show: the memory's, for a document with its valid items."""
+        """The text to show; for a document it includes the valid items."""
         return self._with_items(self.unit.compact_text if self.form is TextForm.COMPACT else self.unit.text)
 
     @property
     def beside_date(self) -> str:
-        """`text` for use next to a date: a compact text then omits its own."""
+        """The text to show next to a date: like `text`, but a compact text omits its date."""
         return self._with_items(self.unit.what if self.form is TextForm.COMPACT else self.unit.text)
 
     @property
     def tokens(self) -> int:
-        """Token cost of `text`."""
+        """The number of tokens of `text`."""
         if self.document:
             return self.document.tokens
         short = self.unit.compact if self.form is TextForm.COMPACT else None
@@ -117,7 +117,7 @@ class RecalledUnit(Displayed):
 
     @property
     def ranks(self) -> str:
-        """The channels that found it with their ranks, "semantic 1, keyword 2", or else the reason in words."""
+        """The channels that found it with their ranks ("semantic 1, keyword 2"), or else the reason in words."""
         hits = ", ".join(f"{channel.value} {hit.rank}" for channel, hit in self.channels.items())
         return hits or self.reason.words
 
@@ -148,17 +148,17 @@ class RecalledUnit(Displayed):
 
 @dataclass(frozen=True, slots=True)
 class RecalledChunk:
-    """A passage of a document, or a turn of a conversation, that recalled units came from.
+    """A passage of a document, or a turn of a conversation, from which recalled units were made.
 
     Attributes:
-        document_id: its document; None for a turn.
-        ordinal: number of the passage in the document; 0 for a turn.
-        text: the passage, or its beginning; for a turn speaker and text.
-        tokens: token cost of the text.
-        unit_ids: the recalled units made from it, best first.
-        truncated: whether the budget ended within it; only the last passage can be truncated.
-        turn: the turn; None for a passage. It is history if all memories made from it were closed at the time
-            asked about.
+        document_id: the id of the document; None for a turn.
+        ordinal: the number of the passage in the document; 0 for a turn.
+        text: the passage or its beginning; for a turn, the speaker and text.
+        tokens: the number of tokens of the text.
+        unit_ids: the ids of the recalled units made from it, best first.
+        truncated: True if the text was cut at the end of the budget; only the last passage can be.
+        turn: the turn; None for a passage. Its `history` is True if all memories made from it were invalid at the time of
+            the query.
     """
 
     document_id: str | None
@@ -175,11 +175,11 @@ class EntityObservations:
     """The observations of an entity that the recalled units mention.
 
     Attributes:
-        id: the entity.
+        id: the id of the entity.
         name: its canonical name.
-        observations: nearest to the question first; `score` is the cosine.
-        stale: whether facts have changed since, so that they will be made again; the facts they are based on
-            are still valid.
+        observations: its observations, the nearest to the question first; `score` is the cosine.
+        stale: True if the entity's facts have changed, so that the observations will be updated; the facts that support
+            them are still valid.
     """
 
     id: str
@@ -190,11 +190,11 @@ class EntityObservations:
 
 @dataclass(frozen=True, slots=True)
 class SourceFact:
-    """A fact that recalled observations are based on.
+    """A fact that supports recalled observations.
 
     Attributes:
         fact: the unit; `score` is its cosine with the question.
-        observation_ids: the observations based on it, best first.
+        observation_ids: the ids of the observations that it supports, best first.
     """
 
     fact: RecalledUnit
@@ -202,10 +202,9 @@ class SourceFact:
 
 
 def plain_metadata(recalled: RecalledUnit) -> dict[str, Any]:
-    """Return the metadata that frameworks carry with a memory's text, as JSON values.
+    """Return the metadata of a memory for frameworks, as JSON values.
 
-    It merges the caller's metadata with the engine's, which wins for equal keys. Apart from `date` nothing in
-    it depends on the question.
+    The engine's keys replace equal keys of the caller's metadata. Only `date` depends on the question.
     """
     unit = recalled.unit
     return {

@@ -1,4 +1,4 @@
-"""Record digests: exact figures of the records that a question is about, and the records themselves."""
+"""Record digests: exact figures of the records relevant to a question, and the records themselves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hindsight_integrations.model.rows import Tabular
 from hindsight_integrations.model.time import Granule, Interval
 
 TABLE = "table"
-"""The `kind` of a digest in the metadata that frameworks see."""
+"""The `kind` of a digest in the metadata for frameworks."""
 
 
 class Bound(StrEnum):
@@ -31,8 +31,8 @@ class GoalTarget:
     Attributes:
         value: the number.
         bound: the direction.
-        unit: unit of the number, canonical, without the period; may be empty.
-        period: the period it applies to: a day, a week, a month.
+        unit: the canonical unit of the number, without the period; may be empty.
+        period: the period of the target: a day, a week or a month.
     """
 
     value: Decimal
@@ -41,7 +41,7 @@ class GoalTarget:
     period: Granule = Granule.DAY
 
     def met_by(self, value: Decimal) -> bool:
-        """Tell whether a value meets the target."""
+        """Return whether a value meets the target."""
         return value <= self.value if self.bound is Bound.AT_MOST else value >= self.value
 
 
@@ -50,12 +50,12 @@ class GoalStanding:
     """The records of one category compared with a goal of the bank.
 
     Attributes:
-        target: the goal.
-        unit_id: the memory of the goal.
-        days: first and last day of the period: the one asked about, else the current one.
-        value: total of the records of that period; None if it has none.
-        met: number of periods with records, within the time asked about, in which the goal was met.
-        periods: number of periods with records in that time.
+        target: the target of the goal.
+        unit_id: the id of the memory of the goal.
+        days: the first and last day of the period, which is the question's or else the current one.
+        value: the total of the records of that period; None if it has no records.
+        met: the number of periods with records, within the question's time range, in which the goal was met.
+        periods: the number of periods with records in that range.
     """
 
     target: GoalTarget
@@ -79,18 +79,18 @@ class Figures:
     """Figures of the records of one time range, in one unit.
 
     Attributes:
-        when: the range in words: "today", "this week", "this month", "all time", or "asked" for the
-            question's own.
+        when: the name of the range: "today", "this week", "this month", "all time", or "asked" for the range of the
+            question.
         days: its first and last day; None for all time.
-        unit: of the values, canonical; empty for none.
-        count: number of records.
-        total: exact sum; None if values do not add up, are not numbers, or the sum has more than 100 digits.
-        mean: mean, to the 28 digits of `Decimal`; None if a value is not a number.
-        smallest: the smallest, the first of equal ones; None likewise.
-        largest: the largest, likewise.
-        latest: the last.
-        per_day: mean of the daily sums, over days with records; None if values do not add up.
-        most: the largest daily sum, likewise.
+        unit: the canonical unit of the values; empty for none.
+        count: the number of records.
+        total: the exact sum; None if the values cannot be added, or the sum has more than 100 digits.
+        mean: the mean, to the 28 digits of `Decimal`; None if a value is not a number.
+        smallest: the smallest value, the first of equal ones; None if a value is not a number.
+        largest: the largest value, the first of equal ones; None if a value is not a number.
+        latest: the last value.
+        per_day: the mean of the daily sums, over days with records; None if the values cannot be added.
+        most: the largest daily sum; None if the values cannot be added.
     """
 
     when: str
@@ -126,11 +126,11 @@ class RecordRow:
     """One record of a digest.
 
     Attributes:
-        text: as displayed.
-        unit_id: its memory.
+        text: the displayed line.
+        unit_id: the id of its memory.
         record: the record.
-        at: when it began to happen, or was mentioned.
-        valid: whether its memory is valid at the time asked about.
+        at: the start of the memory's interval, or its mention time.
+        valid: True if its memory is valid at the time of the query.
     """
 
     text: str
@@ -142,24 +142,23 @@ class RecordRow:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RecordDigest(Displayed, Tabular):
-    """Exact figures of the records that a question is about, and all or the latest of these records.
+    """Exact figures of the records relevant to a question, and all or the latest of these records.
 
     Attributes:
-        kind: kind of the records.
-        categories: names of the categories; empty for any.
-        window: the time asked about; None for any.
-        figures: figures of the time asked about, then of shorter and longer ranges, one per unit; empty for
+        kind: the kind of the records.
+        categories: the names of the categories; empty for any.
+        window: the time range of the question; None for any.
+        figures: the figures of the question's time range, then of shorter and longer ranges, one per unit; empty for
             kinds without numbers.
         periods: the sum of each day, week or month with records, if the question asks for these.
-        goals: progress towards goals of the bank.
-        heading: figures, goals, what was not counted, and whether the rows are complete, in words.
-        rows: in order of time.
-        tokens: token cost of `text`.
-        of: total number of rows; if too many memories have records to be read, each unread one counts as one
-            row.
-        unit_ids: the memories used in a figure, a goal or a row.
-        asked: figures of the time asked about, else of all time, for the first unit if there are several;
-            None if there are none, or too many records to add up.
+        goals: the progress towards the bank's goals.
+        heading: the text with the figures, the goals, the values that were not counted, and the completeness of the rows.
+        rows: the rows in order of time.
+        tokens: the number of tokens of `text`.
+        of: the total number of rows; if there are too many memories to read, each unread one counts as one row.
+        unit_ids: the ids of the memories used in a figure, a goal or a row.
+        asked: the figures of the question's time range, or else of all time, for the first of several units; None if
+            there are none, or too many records to add.
     """
 
     kind: RecordKind
@@ -177,22 +176,22 @@ class RecordDigest(Displayed, Tabular):
 
     @property
     def complete(self) -> bool:
-        """Whether no row was left out because of the budget."""
+        """True if no row was omitted because of the budget."""
         return len(self.rows) == self.of
 
     @property
     def text(self) -> str:
-        """Heading and rows, one per line."""
+        """The heading and the rows, one per line."""
         return "\n".join([self.heading, *(row.text for row in self.rows)])
 
     @property
     def id(self) -> str:
-        """An id for frameworks that need one for every result."""
+        """An id for frameworks that require one for every result."""
         return ":".join(["records", self.kind.value, *self.categories])
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The metadata that frameworks carry with its text, as JSON values."""
+        """The metadata of the digest for frameworks, as JSON values."""
         return {
             "kind": TABLE,
             "record_kind": self.kind.value,

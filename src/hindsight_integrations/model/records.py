@@ -10,22 +10,22 @@ from enum import StrEnum
 
 
 class RecordKind(StrEnum):
-    """The kind of a record. `canonical_kind` maps the words that models write."""
+    """The kind of a record. `canonical_kind` maps words in a model's answer to kinds."""
 
     EXPENSE = "expense"
     """Money spent."""
     INCOME = "income"
     """Money received."""
     QUANTITY = "quantity"
-    """Something measured or counted: steps, distances, hours, weights."""
+    """A measured or counted value: steps, distances, hours, weights."""
     GOAL = "goal"
     """A number to reach, or not to exceed."""
     TASK = "task"
-    """Something to do."""
+    """A task to do."""
     EVENT = "event"
-    """Something that takes place: an appointment, a meeting."""
+    """An appointment, a meeting or another event."""
     PREFERENCE = "preference"
-    """What somebody likes or dislikes."""
+    """A like or dislike of a person."""
     DOCUMENT_ITEM = "document_item"
     """One item of a document: a line of an agenda, a stop of a route."""
     OTHER = "other"
@@ -37,11 +37,11 @@ class Record:
     """A number or item of a memory. Its position among the memory's records, from 0, is its ordinal.
 
     Attributes:
-        kind: its kind.
-        value: a Decimal if it can be added up, else text.
-        category: a finer classification ("coffee"), by the bank's name for it; may be empty.
-        unit: the unit of the value ("USD", "steps"), may be empty.
-        stated: the category as it was given.
+        kind: the kind.
+        value: a Decimal if the value is a number, otherwise text.
+        category: the bank's name of a finer classification ("coffee"); may be empty.
+        unit: the unit of the value ("USD", "steps"); may be empty.
+        stated: the category as written by the model or caller.
     """
 
     kind: RecordKind
@@ -61,11 +61,11 @@ class RecordCategory:
     """A bank's category of records of one kind.
 
     Attributes:
-        kind: kind of its records.
-        name: its name.
-        spellings: all its spellings, normalised by `spelling_key`, sorted, including its name.
-        records: number of its records, including those of closed memories.
-        units: units of their values, most used first; filled only by `bank.records.categories`.
+        kind: the kind of its records.
+        name: the name.
+        spellings: all its spellings including its name, normalised by `spelling_key` and sorted.
+        records: the number of its records, including those of invalid memories.
+        units: the units of their values, the most used first; filled only by `bank.records.categories`.
     """
 
     kind: RecordKind
@@ -76,7 +76,7 @@ class RecordCategory:
 
 
 def spelling_key(category: str) -> str:
-    """Normalise a category's spelling: case and white space are ignored."""
+    """Normalise the spelling of a category by folding case and white space."""
     return " ".join(category.split()).casefold()
 
 
@@ -86,7 +86,7 @@ _AFTER_HISSING = ("sse", "xe", "ze", "che", "she")
 
 
 def is_plural(word: str) -> bool:
-    """Tell whether a word ends like an English plural; words of three letters or fewer never do."""
+    """Return whether a word ends like an English plural; always False for words of up to three letters."""
     return len(word) > 3 and word.endswith("s") and not word.endswith(_NO_PLURAL) and word != "news"
 
 
@@ -100,10 +100,10 @@ def plural(word: str) -> str:
 
 
 def singular_key(word: str) -> str:
-    """Return a key shared by an English word and its regular plural, for comparing, not for display.
+    """Return a key shared by an English word and its regular plural, for comparison, not for display.
 
-    "movie" and "movies", "grocery" and "groceries", "lunch" and "lunches" share a key; "run" and "running",
-    "policy" and "police" do not, as they would with a stemmer.
+    "movie" and "movies", "grocery" and "groceries", "lunch" and "lunches" share a key. Unlike with a stemmer, "run" and
+    "running", or "policy" and "police", do not.
     """
     stem = word[:-1] if is_plural(word) else word
     if len(stem) > 2 and stem.endswith("ie"):
@@ -139,7 +139,7 @@ KIND_WORDS: Mapping[RecordKind, frozenset[str]] = {
     RecordKind.DOCUMENT_ITEM: frozenset({"document item", "document", "agenda item", "list item"}),
     RecordKind.OTHER: frozenset({"other", "misc", "miscellaneous"}),
 }
-"""Words that only say the kind: singular, with spaces for hyphens and underscores."""
+"""Words for each kind, in the singular, with spaces instead of hyphens and underscores."""
 
 MEASURES = frozenset(
     {
@@ -156,7 +156,7 @@ MEASURES = frozenset(
         "exercise",
     }
 )
-"""Words for a QUANTITY that also say what is measured; they become its category."""
+"""Words that name both the kind QUANTITY and the measured value; they become the category."""
 
 _STATES = frozenset(
     {"completed", "finished", "done", "open", "new", "pending", "cancelled", "canceled", "removed"}
@@ -165,16 +165,15 @@ _ONE_PHRASE = frozenset({RecordKind.EVENT, RecordKind.DOCUMENT_ITEM, RecordKind.
 
 
 def canonical_kind(kind: str, category: str) -> tuple[RecordKind, str]:
-    """Map a word for a kind to the kind and the category.
+    """Map the words for a kind to the kind and the category.
 
-    Of several words the last decides ("food expense" is an expense), or the first if it means a preference
-    ("favourite film"). The remaining words become the category if none is given; an event's words stay
-    together, since a lunch meeting is not a lunch. Unknown words mean OTHER, and become the category if none
-    is given.
+    The last word determines the kind ("food expense" is an expense), or the first if it means a preference ("favourite
+    film"). Without a category, the other words become the category. The words of an event stay together, since a lunch
+    meeting is not a lunch. Unknown words mean OTHER and become the category if there is none.
 
     Args:
-        kind: in any spelling.
-        category: the finer classification, may be empty.
+        kind: the words for the kind, in any spelling.
+        category: the finer classification; may be empty.
     """
     category = " ".join(category.split())
     words = re.sub(r"[\W_]+", " ", kind.casefold()).split()
@@ -198,6 +197,6 @@ _MEASURES = frozenset(map(singular_key, MEASURES))
 
 
 def _beyond(kind: RecordKind, words: list[str], before: list[str]) -> str:
-    """Return the words of a compound kind that say more than the kind."""
+    """Return the words of a compound kind that specify a category."""
     said = [word for word in before if word not in _STATES and _KIND_OF.get(singular_key(word)) != kind]
     return " ".join(words if said and kind in _ONE_PHRASE else said)

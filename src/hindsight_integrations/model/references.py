@@ -1,4 +1,4 @@
-"""Bank references: serialisable locations of banks, resolved in a process that has the engine open."""
+"""Bank references: serialisable locations of banks, which a process with the open engine resolves."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hindsight_integrations.model.display import Displayed, Table, fields
 
 @dataclass(frozen=True, slots=True)
 class BankReference:
-    """The location of a bank, as kept by a serialised agent.
+    """The location of a bank in a serialised agent.
 
     Attributes:
-        place: the resolved data directory; for an engine in memory a name known only to its own process.
+        place: the resolved data directory; for an in-memory engine, a name that is valid only in its own process.
         bank: the bank's id.
     """
 
@@ -22,18 +22,18 @@ class BankReference:
 
     @property
     def kept(self) -> str:
-        """Where the bank is stored, in words: its directory, or "in memory"."""
+        """The storage location for display: the data directory, or "in memory"."""
         return "in memory" if self.place.startswith(":memory:") else self.place
 
 
 class DisplayedBank(Displayed):
-    """Mixin that displays a bank by name and place, without reading it."""
+    """A mixin that displays a bank by its name and location, without reading it."""
 
     if TYPE_CHECKING:
 
         @property
         def reference(self) -> BankReference:
-            """Where the bank is to be found."""
+            """The location of the bank."""
 
     def _display_text(self) -> str:
         return self.reference.bank

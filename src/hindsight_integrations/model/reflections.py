@@ -24,10 +24,10 @@ class Citation:
     """One source of an answer: a memory, or a mental model.
 
     Attributes:
-        unit: the memory, as shown; None for a mental model, and for a turn from which no memory was made.
-        turns: the turns it was made from, oldest first; empty if turns are not kept, or it came from a
+        unit: the memory as shown to the model; None for a mental model, and for a turn without a memory.
+        turns: the turns from which it was made, oldest first; empty if turns are not stored, or it was made from a
             document.
-        mental_model: id of the mental model; None for a memory.
+        mental_model: the id of the mental model; None for a memory.
     """
 
     unit: RecalledUnit | None = None
@@ -41,10 +41,10 @@ class MemoryTiers:
 
     Attributes:
         recalled: the recall, which includes the facts and observations below.
-        mental_models: those near the question.
-        observations: those of the entities the facts mention, and those recalled; in order of time.
-        facts: world and experience facts, in order of time.
-        beliefs: the agent's opinions on the matter, in order of time; never used as facts.
+        mental_models: the mental models near the question.
+        observations: the recalled observations and those of the entities that the facts mention, in order of time.
+        facts: the world and experience facts, in order of time.
+        beliefs: the agent's relevant opinions, in order of time; never used as facts.
     """
 
     recalled: RecallResult
@@ -55,14 +55,14 @@ class MemoryTiers:
 
 
 class OpinionOutcome(StrEnum):
-    """What happened to an opinion that an answer proposed."""
+    """The outcome of an opinion that an answer proposed."""
 
     FORMED = "formed"
     """It became a new opinion."""
     KNOWN = "known"
-    """The agent already held it, and nothing about it is new."""
+    """The agent already held it, and it has no new evidence."""
     EVIDENCE = "evidence"
-    """The agent already held it or a related one; its facts became evidence of that."""
+    """The agent already held it or a related opinion; its facts became evidence for or against that one."""
     REWORDED = "reworded"
     """It became the new wording of an existing opinion."""
     REFUSED = "refused"
@@ -74,11 +74,11 @@ class OpinionChange:
     """An opinion that an answer proposed, and its outcome.
 
     Attributes:
-        outcome: what happened to it.
-        text: as proposed.
-        confidence: as proposed, in [0, 1]; None if missing or invalid.
-        opinion_id: the opinion formed, known or changed; None if it was refused.
-        reason: why, in words; empty if it was formed.
+        outcome: the outcome.
+        text: the proposed text.
+        confidence: the proposed confidence, in [0, 1]; None if missing or invalid.
+        opinion_id: the id of the formed, known or changed opinion; None if it was refused.
+        reason: the reason for the outcome; empty if it was formed.
     """
 
     outcome: OpinionOutcome
@@ -89,31 +89,31 @@ class OpinionChange:
 
 
 class OpinionMovement(StrEnum):
-    """How a proposed opinion affects an existing one (paper section 5.5)."""
+    """The effect of a proposed opinion on an existing one (paper section 5.5)."""
 
     FORM = "form"
     """It is new."""
     REINFORCE = "reinforce"
     """Its facts support an existing opinion."""
     WEAKEN = "weaken"
-    """They speak against one."""
+    """Its facts are evidence against an existing opinion."""
     CONTRADICT = "contradict"
-    """They speak strongly against one."""
+    """Its facts contradict an existing opinion."""
     NEUTRAL = "neutral"
-    """It has no effect: it is known, or refused."""
+    """It has no effect, because it is known or refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpinionMove:
-    """The effect of a proposed opinion on the confidence of an opinion, done or predicted.
+    """The actual or predicted effect of a proposed opinion on the confidence of an opinion.
 
     Attributes:
-        change: the outcome.
-        movement: how it affects the opinion.
-        before: that opinion's confidence, in [0, 1]; None if it is new.
-        after: the confidence with this effect; None if nothing is stored.
-        held: the existing wording of that opinion; empty if it is new.
-        evidence: ids of the facts added to its log.
+        change: the proposed opinion and its outcome.
+        movement: the effect on the opinion.
+        before: the opinion's confidence before the effect, in [0, 1]; None if it is new.
+        after: the confidence after the effect; None if nothing is stored.
+        held: the existing wording of the opinion; empty if it is new.
+        evidence: the ids of the facts added to its log.
     """
 
     change: OpinionChange
@@ -126,14 +126,14 @@ class OpinionMove:
 
 @dataclass(frozen=True, slots=True)
 class ReflectStep:
-    """One step of a reflection: the use of a tool.
+    """One step of a reflection: a tool call.
 
     Attributes:
-        tool: its name.
-        arguments: its arguments.
-        thought: the model's reason.
-        found: ids of the memories it returned.
-        problem: why it returned nothing; empty if it did.
+        tool: the name of the tool.
+        arguments: the arguments of the call.
+        thought: the model's reason for the call.
+        found: the ids of the returned memories.
+        problem: the reason why nothing was returned; empty otherwise.
     """
 
     tool: str
@@ -149,20 +149,20 @@ class Reflection(Displayed):
 
     Attributes:
         text: the answer.
-        units: the memories it cites, in order of citation; without a model, best first.
-        extractive: True if no model was configured and the text is recalled memory, not prose.
-        recalled: everything recalled for it.
-        based_on: all its sources, in order of citation, with the turns they were made from.
-        opinions: the opinions the answer proposed, with their outcomes.
-        structured: the answer as a `response_schema`, if one was given; `structured_as(schema)` returns it
-            typed.
-        sufficient: whether memory contained what the answer needs.
-        steps: the tools used, in order; empty for a single call.
-        mental_models: ids of the mental models shown to the model.
-        calls: number of model calls.
-        tokens_in: prompt tokens reported by the model.
-        tokens_out: completion tokens reported by the model.
-        notes: remarks for the reader: what was cut, left out or not answered.
+        units: the cited memories, in order of citation; without a model, best first.
+        extractive: True if no model was configured, so that the text consists of recalled memories.
+        recalled: all results recalled for the answer.
+        based_on: all its sources, in order of citation, with the turns from which they were made.
+        opinions: the opinions that the answer proposed, with their outcomes.
+        structured: the answer as an instance of `response_schema`, if one was passed; `structured_as(schema)` returns it
+            with its type.
+        sufficient: True if memory was sufficient for an answer.
+        steps: the tool calls, in order; empty with the strategy SINGLE.
+        mental_models: the ids of the mental models shown to the model.
+        calls: the number of model calls.
+        tokens_in: the prompt tokens reported by the model.
+        tokens_out: the completion tokens reported by the model.
+        notes: the notes for the reader about omitted, cut or unanswered parts.
     """
 
     text: str
@@ -181,23 +181,23 @@ class Reflection(Displayed):
     notes: tuple[str, ...] = ()
 
     def structured_as(self, schema: type[SchemaT]) -> SchemaT:
-        """Return the structured answer, typed.
+        """Return the structured answer with its type.
 
         Args:
-            schema: the `response_schema` that was given.
+            schema: the `response_schema` passed to `reflect`.
 
         Raises:
-            LookupError: there is none, for example because memory has no answer.
+            LookupError: the reflection has no structured answer, for example because memory has no answer.
         """
         if isinstance(self.structured, schema):
             return self.structured
         raise LookupError(
-            f"the reflection has no {schema.__name__}; `sufficient` says whether memory had an answer"
+            f"the reflection has no {schema.__name__}; check `sufficient` to see whether memory had an answer"
         )
 
     @property
     def records(self) -> tuple[RecordDigest, ...]:
-        """Exact figures of the records the question is about, as shown to the model."""
+        """The exact figures of the relevant records, as shown to the model."""
         return self.recalled.records
 
     def _display_text(self) -> str:
@@ -229,11 +229,11 @@ class ReflectEventKind(StrEnum):
     """The kind of an event of a streamed reflection."""
 
     STEP = "step"
-    """A tool was used."""
+    """A tool call."""
     TEXT = "text"
     """A piece of the answer's text."""
     REFLECTION = "reflection"
-    """The answer is complete; the last event."""
+    """The complete answer; the last event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,10 +241,10 @@ class ReflectEvent:
     """One event of a streamed reflection.
 
     Attributes:
-        kind: its kind.
-        text: for TEXT, a piece of the answer; joined, the pieces are the whole answer.
-        step: for STEP.
-        reflection: for REFLECTION.
+        kind: the kind of the event.
+        text: with TEXT, a piece of the answer; the concatenated pieces are the whole answer.
+        step: with STEP, the tool call.
+        reflection: with REFLECTION, the complete answer.
     """
 
     kind: ReflectEventKind

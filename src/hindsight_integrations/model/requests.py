@@ -1,4 +1,4 @@
-"""Inputs: messages and documents to retain, and checked queries for recall and reflect."""
+"""Inputs: messages and documents to retain, and validated queries for recall and reflect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import TOLD_NETWORKS, FactType
 
 GivenTime: TypeAlias = Annotated[datetime | str | float, Field(union_mode="left_to_right")]
-"""A time as a caller may write it: a datetime, an ISO 8601 string or Unix seconds; pydantic parses stored ones as datetimes."""
+"""A time as accepted from callers: a datetime, an ISO 8601 string or Unix seconds; pydantic parses a stored time as a datetime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class Message:
     """One turn of a conversation.
 
     Attributes:
-        text: its text.
+        text: the text.
         speaker: a name, or "user" / "assistant".
-        timestamp: when it was said; None means the time of the retain call.
-        id: the caller's stable id; None means it is identified by position, time and text.
-        role: the speaker's role; None means the agent if the speaker is "assistant", else a user.
-        about_agent: whether it defines who the agent is and is merged into the bank's background; only for
-            messages from "system", which then become no memories.
+        timestamp: the time of the message; None means the time of the retain call.
+        id: the caller's stable id; None identifies the message by position, time and text.
+        role: the speaker's role; None means the agent if the speaker is "assistant", otherwise a user.
+        about_agent: True merges the message into the bank's background instead of making memories; only for system
+            messages that describe the agent.
     """
 
     text: str
@@ -43,7 +43,7 @@ class Message:
 
     @property
     def spoken(self) -> str:
-        """The turn as in a transcript: speaker and text."""
+        """The message as in a transcript, with speaker and text."""
         return f"{self.speaker}: {self.text}"
 
 
@@ -52,12 +52,11 @@ class Document:
     """A text to retain, with its metadata.
 
     Attributes:
-        text: the text itself.
-        id: the caller's stable id; None means the text identifies it.
-        timestamp: when it was written; None means the time of the retain call.
-        metadata: the caller's own values, stored with every unit made from it; see the bank's `retain`.
-        about_agent: whether it defines who the agent is: it becomes memories like others, and is merged into
-            the bank's background.
+        text: the text.
+        id: the caller's stable id; None identifies the document by its text.
+        timestamp: the time of writing; None means the time of the retain call.
+        metadata: the caller's metadata, stored with every unit made from it; see the bank's `retain`.
+        about_agent: True also merges the text into the bank's background, for a description of the agent.
     """
 
     text: str
@@ -69,19 +68,19 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class RetainItem:
-    """One item of a bulk retain; see `retain` for what each field means.
+    """One item of a bulk retain; see `retain` for details of the fields.
 
     Attributes:
-        content: text, a Document, or the messages of a conversation.
-        thread: the conversation.
-        timestamp: when it was spoken or written, for content without a time of its own; None means now.
+        content: a text, a Document, or the messages of a conversation.
+        thread: the id of the conversation.
+        timestamp: the time of content without its own; None means now.
         context: a description of the content, for extraction.
-        tags: visibility tags.
-        metadata: values to store with every memory.
-        facts: facts already extracted from the content; None means extract them.
-        entities: names that every memory of it is about.
+        tags: the visibility tags.
+        metadata: the metadata to store with every memory.
+        facts: facts that the caller extracted from the content; None extracts them.
+        entities: the names of entities that every memory mentions.
         document_id: the caller's id of a plain text.
-        about_agent: whether the text, document or system messages define who the agent is.
+        about_agent: True if the text, document or system messages describe the agent.
     """
 
     content: str | Document | Sequence[Any]
@@ -97,7 +96,7 @@ class RetainItem:
 
 
 class Budget(StrEnum):
-    """Search effort of recall (recall docs, "Budget: Search Depth"); independent of max_tokens, its size."""
+    """The search effort of a recall (recall docs, "Budget: Search Depth"), independent of the size of its result (`max_tokens`)."""
 
     LOW = "low"
     MID = "mid"
@@ -105,7 +104,7 @@ class Budget(StrEnum):
 
 
 class Strategy(StrEnum):
-    """How reflect produces its answer."""
+    """The strategy by which reflect produces its answer."""
 
     SINGLE = "single"
     """One recall, one model call (paper section 6.1)."""
@@ -114,21 +113,21 @@ class Strategy(StrEnum):
 
 
 class TextForm(StrEnum):
-    """Which form of a memory's text recall returns."""
+    """The form of a memory's text that recall returns."""
 
     FULL = "full"
     """The full text."""
     COMPACT = "compact"
-    """What it says, with a numeric date; more memories fit a budget."""
+    """The short text with a numeric date, so that more memories fit the budget."""
 
 
 class RelevanceLevel(StrEnum):
-    """How far down the ranking recall goes."""
+    """The point at which recall stops adding memories from the ranking."""
 
     ALL = "all"
-    """Until the budget is spent."""
+    """The end of the budget."""
     LIKELY = "likely"
-    """Until the evidence of relevance ends; nothing if nothing is relevant."""
+    """The last memory with evidence of relevance; the result may be empty."""
 
 
 class ResultOrder(StrEnum):
@@ -141,7 +140,7 @@ class ResultOrder(StrEnum):
 
 
 class TagsMatch(StrEnum):
-    """How a query's tags select units. `any` and `all` also keep untagged units; `exact` compares whole sets."""
+    """The mode in which a query's tags select units. `any` and `all` also select untagged units; `exact` compares whole sets."""
 
     ANY = "any"
     ALL = "all"
@@ -152,7 +151,7 @@ class TagsMatch(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TagLeaf:
-    """Selects units whose tags match, as `tags` and `tags_match` do; `exact` without tags means untagged units."""
+    """A condition that selects units like `tags` and `tags_match`; `exact` without tags selects untagged units."""
 
     tags: tuple[str, ...]
     match: TagsMatch = TagsMatch.ANY_STRICT
@@ -160,21 +159,21 @@ class TagLeaf:
 
 @dataclass(frozen=True, slots=True)
 class TagAnd:
-    """Selects units that all groups select."""
+    """A condition that selects the units selected by all groups."""
 
     groups: tuple[TagGroup, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TagOr:
-    """Selects units that at least one group selects."""
+    """A condition that selects the units selected by at least one group."""
 
     groups: tuple[TagGroup, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TagNot:
-    """Selects units that the group does not select."""
+    """A condition that selects the units not selected by the group."""
 
     group: TagGroup
 
@@ -183,7 +182,7 @@ TagGroup: TypeAlias = TagLeaf | TagAnd | TagOr | TagNot
 """A boolean condition on a unit's tags."""
 
 GivenGroup: TypeAlias = TagGroup | Mapping[str, Any]
-"""Tag conditions as a caller may write them: {"tags": [...], "match": "any_strict"}, {"and": [...]}, {"or": [...]}, {"not": {...}}."""
+"""Tag conditions as accepted from callers: {"tags": [...], "match": "any_strict"}, {"and": [...]}, {"or": [...]}, {"not": {...}}."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +190,10 @@ class MinScores:
     """Minimum scores at each stage; None means no minimum.
 
     Attributes:
-        semantic: minimum cosine, in [-1, 1], in the semantic channel; another channel may still find the
-            unit.
-        keyword: minimum BM25 score, >= 0, in the keyword channel, likewise.
-        reranker: minimum sigmoid of the reranker's logit, in [0, 1]; does not apply to units it did not read.
-        final: minimum `RecalledUnit.score`: the fused score; with a reranker its logit plus 120 times the
+        semantic: the minimum cosine in the semantic channel, in [-1, 1]; another channel may still find the unit.
+        keyword: the minimum BM25 score in the keyword channel, >= 0; another channel may still find the unit.
+        reranker: the minimum sigmoid of the reranker's logit, in [0, 1]; not applied to units that were not reranked.
+        final: the minimum `RecalledUnit.score`, which is the fused score or, with a reranker, its logit plus 120 times the
             fused score.
     """
 
@@ -206,7 +204,7 @@ class MinScores:
 
 
 GivenScores: TypeAlias = MinScores | Mapping[str, float | None] | None
-"""Minimum scores as a caller may write them: {"reranker": 0.3}."""
+"""Minimum scores as accepted from callers: {"reranker": 0.3}."""
 
 
 RECALLED_BY_DEFAULT = TOLD_NETWORKS
@@ -218,31 +216,30 @@ class RecallQuery:
 
     Attributes:
         text: the question.
-        max_tokens: token budget k of paper eq. 8; never exceeded.
-        budget: search effort.
-        types: networks to search.
-        tags: visibility tags.
-        tags_match: how they select.
-        window: a time window given by the caller; None means detect it in the text.
-        as_of: conversation time whose state is wanted; None means now.
+        max_tokens: the token budget k of paper eq. 8; never exceeded.
+        budget: the search effort.
+        types: the networks to search.
+        tags: the visibility tags.
+        tags_match: the mode of `tags`.
+        window: the caller's time window; None detects it in the text.
+        as_of: the conversation time whose valid memories are searched; None means now.
         query_timestamp: the reference time for "yesterday" and recency (aware UTC).
-        include_invalidated: also return memories that are no longer valid, marked as such.
-        k: maximum number of units; None means only tokens limit them.
-        tag_groups: further conditions on tags; all must match in addition to `tags`.
-        metadata: filter on metadata; None matches everything.
-        min_scores: thresholds.
-        entity_tokens: token budget for observations of the entities mentioned; 0 means none are included.
-        chunk_tokens: token budget for the units' passages; 0 likewise.
-        source_fact_tokens: token budget for the facts that observations are based on; 0 likewise.
-        record_tokens: token budget for record digests; 0 likewise.
-        form: which form of each unit's text is returned, and counted.
-        relevance: how far down the ranking to go.
-        order: of the units returned.
-        include_core: also return core memory, and the whole bank if it fits into half of the budget.
-        speaker: who asks, as in `Message.speaker`; core memory is theirs.
-        trace: also record what happened to every candidate.
-        embedding: the question's unit vector, or texts whose mean vector replaces it; empty means embed the
-            question.
+        include_invalidated: True also returns memories that are no longer valid, marked as such.
+        k: the maximum number of units; None means that only the token budget limits them.
+        tag_groups: further conditions on tags, all of which must match in addition to `tags`.
+        metadata: the filter on metadata; None matches all units.
+        min_scores: the minimum scores.
+        entity_tokens: the token budget for observations of mentioned entities; 0 omits them.
+        chunk_tokens: the token budget for the units' passages; 0 omits them.
+        source_fact_tokens: the token budget for the facts that support observations; 0 omits them.
+        record_tokens: the token budget for record digests; 0 omits them.
+        form: the form of each unit's text, which is returned and counted.
+        relevance: the end of the result within the ranking.
+        order: the order of the returned units.
+        include_core: True also returns core memory, and the whole bank if it fits into half of the budget.
+        speaker: the person who asks, as in `Message.speaker`, whose core memory is returned.
+        trace: True also records the outcome of every candidate.
+        embedding: the question's unit vector, or texts whose mean vector replaces it; empty embeds the question.
     """
 
     text: str
@@ -277,14 +274,14 @@ class ReflectQuery:
     """One reflection, validated and normalised.
 
     Attributes:
-        recall: the question, and which memories the answer may use: budget, tags, window, as_of.
-        strategy: how the answer is produced.
-        max_answer_tokens: a longer answer is requested again, then cut.
+        recall: the query that recalls the memories for the answer.
+        strategy: the strategy by which the answer is produced.
+        max_answer_tokens: the token limit of the answer; a longer one is requested again, then cut.
         context: the caller's description of the situation; empty for none.
-        form_opinions: whether opinions may be formed; see `Reflection.opinions`.
-        no_opinions: why none may be formed although requested; becomes a note.
-        operation: key under which a retry forms nothing twice; empty for none.
-        response_schema: pydantic model of a typed answer, if requested.
+        form_opinions: True allows the answer to form opinions; see `Reflection.opinions`.
+        no_opinions: the reason why none can be formed although requested, for a note; empty otherwise.
+        operation: the key that prevents a retry from forming an opinion twice; empty for none.
+        response_schema: the pydantic model of a typed answer, if requested.
         tools: the caller's additional tools, for AGENTIC.
     """
 

@@ -24,7 +24,7 @@ from hindsight_integrations.model.trace import Trace
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.model.writes import Ambiguity, ForgetRequest, Withdrawal
 
-EXCERPT_CHARACTERS = 200  # of a text that was dropped or is to be forgotten, in a result
+EXCERPT_CHARACTERS = 200  # maximum length of a dropped or forgotten text in a result
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -32,22 +32,21 @@ class RecallResult(Displayed, Tabular, UnitSequence[RecalledUnit]):
     """The result of a recall; a sequence of its units, false if empty.
 
     Attributes:
-        units: best first, or oldest first with `order="time"`; the selection and the scores are the same in
-            both.
-        tokens: token cost of their texts; at most the budget.
-        window: the time window given or detected in the question, if any.
-        trace: stages and notes; timings always, per-unit detail on request.
-        entities: observations of the entities the units mention, if requested, in order of mention; an
+        units: the units, best first, or oldest first with `order="time"`, which does not affect selection and scores.
+        tokens: the number of tokens of their texts; at most the budget.
+        window: the time window, set by the caller or detected in the question; None if there is none.
+        trace: the stages with timings, the notes and, if requested, details per unit.
+        entities: the observations of the entities that the units mention, if requested, in order of mention; an
             observation of several entities appears under the first.
-        chunks: the passages the units came from, if requested, in the order of their best unit.
-        source_facts: the facts that observations among the units are based on, if requested.
-        query: the checked query with defaults filled in.
-        confidence: how likely the units contain the answer, in [0, 1]; 0 if nothing is returned. It is not a
-            calibrated probability for your data. Below 0.5 an agent should say that it does not know: on
-            LoCoMo's extracted facts that was right in three of four cases and withheld 6 % of the answers.
-        damaged: ids of memories that were found but left out, because they are damaged in the ledger;
-            `doctor(deep=True)` names all of them.
-        records: exact figures and rows of the records the question is about, if requested; at most three.
+        chunks: the passages from which the units were made, if requested, in the order of their best unit.
+        source_facts: the facts that support observations among the units, if requested.
+        query: the validated query with all defaults.
+        confidence: an estimate of the probability that the units contain the answer, in [0, 1]; 0 without units. It is not
+            calibrated for your data. Below 0.5 an agent should say that it does not know: on LoCoMo's extracted facts that
+            was right in three of four cases and withheld 6 % of the answers.
+        damaged: the ids of memories that were found but omitted, because they are damaged in the ledger;
+            `doctor(deep=True)` lists all damaged memories.
+        records: exact figures and rows of the relevant records, if requested; at most three digests.
     """
 
     units: tuple[RecalledUnit, ...]
@@ -63,9 +62,9 @@ class RecallResult(Displayed, Tabular, UnitSequence[RecalledUnit]):
     records: tuple[RecordDigest, ...] = ()
 
     def explain(self) -> str:
-        """Explain the result: query, time window, stages, each memory's ranks and scores, dropped candidates.
+        """Describe the result: query, time window, stages, each memory's ranks and scores, and dropped candidates.
 
-        Without `trace=True` it shows what is available, and how to get the rest.
+        Details that require `trace=True` are omitted without it, with a note.
         """
         traces = self.trace.units
         question = explaining.question(self.query, self.window)
@@ -100,7 +99,7 @@ class RecallResult(Displayed, Tabular, UnitSequence[RecalledUnit]):
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Something that retain did not store, and why."""
+    """A text that retain did not store, with the reason."""
 
     what: str
     reason: str
@@ -108,12 +107,12 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """A passage retained but not extracted yet; a task in the ledger holds it.
+    """A passage that was retained but not extracted yet; a task in the ledger contains it.
 
     Attributes:
-        chunk: ordinal of the passage within the input.
-        reason: why the model's answer was unusable or missing.
-        task: id of the task that will try again.
+        chunk: the ordinal of the passage within the input.
+        reason: the reason why the model's answer was unusable or missing.
+        task: the id of the task that will retry the extraction.
     """
 
     chunk: int
@@ -126,16 +125,16 @@ class Settled:
     """The result of a `settle`.
 
     Attributes:
-        done: tasks finished, in order.
-        failed: reason of each failed task; `tasks` shows whether it will be tried again.
-        created: number of new memories.
-        dropped: what was not stored, and why.
-        tokens_in: prompt tokens reported by the model.
-        tokens_out: completion tokens reported by the model.
-        observed: number of entities whose observations were made again.
-        merged: number of texts merged into the background.
-        refreshed: number of mental models refreshed.
-        assessed: number of evidence rows added to opinions.
+        done: the ids of the finished tasks, in order.
+        failed: the reason for each failed task, by id; `tasks` shows whether it will be retried.
+        created: the number of new memories.
+        dropped: the texts that were not stored, with reasons.
+        tokens_in: the prompt tokens reported by the model.
+        tokens_out: the completion tokens reported by the model.
+        observed: the number of entities whose observations were updated.
+        merged: the number of texts merged into the background.
+        refreshed: the number of refreshed mental models.
+        assessed: the number of evidence rows added to opinions.
     """
 
     done: tuple[int, ...] = ()
@@ -150,7 +149,7 @@ class Settled:
     assessed: int = 0
 
     def __add__(self, later: Settled) -> Settled:
-        """Combine two results, one after the other."""
+        """Add the result of a later settle."""
         return Settled(
             done=(*self.done, *later.done),
             failed={**self.failed, **later.failed},
@@ -170,26 +169,26 @@ class RetainResult(Displayed):
     """The result of a retain.
 
     Attributes:
-        unit_ids: ids of all units of this input, new or existing, in order.
-        created: how many of them are new.
-        counts: new units per network.
-        skipped_messages: number of messages already retained.
-        dropped: what was not stored, and why.
-        tokens_in: prompt tokens reported by the model, 0 without one.
-        tokens_out: completion tokens reported by the model.
-        calls: number of model calls, including repairs.
-        revision: the bank's revision afterwards; every channel has reached it.
-        parked: passages without a usable answer of the model, even after a repair prompt.
-        queued: passages stored because the model was unavailable (`on_model_failure="queue"`).
-        closed: memories this input ended.
-        removed: document items this input ended; their documents stay valid without them.
-        ambiguous: withdrawals that match no single memory; nothing was closed for them.
-        forget_requested: requests to forget, with the memories that were closed for them.
-        superseded: memories closed because their source messages were edited, or dropped by a fork.
-        restored: memories and items that are valid again, because a fork was abandoned, or because whatever
-            ended them was edited or dropped.
-        behind: indexes that could not be written, "vector" or "keyword"; `doctor` says why. The input is safe
-            in the ledger and still found where possible; the next write or open tries again.
+        unit_ids: the ids of all units of this input, new or existing, in order.
+        created: the number of new units.
+        counts: the number of new units per network.
+        skipped_messages: the number of messages that were already retained.
+        dropped: the texts that were not stored, with reasons.
+        tokens_in: the prompt tokens reported by the model; 0 without a model.
+        tokens_out: the completion tokens reported by the model.
+        calls: the number of model calls, including repairs.
+        revision: the bank's revision after the retain; every channel has reached it.
+        parked: the passages without a usable answer from the model, even after a repair prompt.
+        queued: the passages stored for later because the model was unavailable (`on_model_failure="queue"`).
+        closed: the memories that this input ended.
+        removed: the document items that this input ended; their documents stay valid without them.
+        ambiguous: the withdrawals that match no memory or several; no memory was closed for them.
+        forget_requested: the requests to forget, with the memories that were closed for them.
+        superseded: the ids of memories closed because their source messages were edited or dropped by a fork.
+        restored: the ids of memories and items that are valid again, because a fork was abandoned, or because the message
+            that ended them was edited or dropped.
+        behind: the indexes that could not be written, "vector" or "keyword"; `doctor` shows the reason. The input is safe
+            in the ledger and still found where possible; the next write or open retries.
     """
 
     unit_ids: tuple[str, ...]
@@ -230,24 +229,26 @@ class RetainResult(Displayed):
     def _display_tables(self) -> tuple[Table, ...]:
         known = len(self.unit_ids) - self.created
         networks = [(f"created in {network.value}", number) for network, number in self.counts.items()]
-        waiting = [(f"waits as task {passage.task}", passage.reason) for passage in self.parked + self.queued]
+        waiting = [
+            (f"queued as task {passage.task}", passage.reason) for passage in self.parked + self.queued
+        ]
         rows = [
             *networks,
-            *([("known already", known)] if known > 0 else []),
+            *([("already known", known)] if known > 0 else []),
             *(("closed", withdrawal.statement) for withdrawal in self.closed),
             *(("item removed", withdrawal.statement) for withdrawal in self.removed),
             *(("ambiguous", ambiguity.statement) for ambiguity in self.ambiguous),
             *(("asked to forget", request.what) for request in self.forget_requested),
             *((f"dropped: {dropped.reason}", dropped.what) for dropped in self.dropped),
             *waiting,
-            *((f"{index} index", "behind; `doctor` says why") for index in self.behind),
+            *((f"{index} index", "behind; `doctor` shows the reason") for index in self.behind),
         ]
         return (Table((), rows),)
 
 
 @dataclass(frozen=True, slots=True)
 class ItemOutcome:
-    """The outcome of one item: a result, or the error because of which nothing of it was stored."""
+    """The outcome of one item: its result, or the error that prevented its retain."""
 
     result: RetainResult | None
     error: HindsightError | None = None
@@ -258,25 +259,25 @@ class BulkResult:
     """The result of a bulk retain.
 
     Attributes:
-        items: an outcome for each item, in the order given.
+        items: the outcome of each item, in the order of the items.
     """
 
     items: tuple[ItemOutcome, ...]
 
     @property
     def created(self) -> int:
-        """Number of new memories."""
+        """The number of new memories."""
         return sum(item.result.created for item in self.items if item.result)
 
     @property
     def behind(self) -> tuple[str, ...]:
-        """Indexes that could not be written when the last item was stored; see `RetainResult.behind`."""
+        """The indexes that could not be written when the last item was stored; see `RetainResult.behind`."""
         stored = [item.result for item in self.items if item.result]
         return stored[-1].behind if stored else ()
 
     @property
     def failed(self) -> tuple[tuple[int, HindsightError], ...]:
-        """Position and error of each item of which nothing was stored."""
+        """The position and error of each item that was not stored."""
         return tuple((place, item.error) for place, item in enumerate(self.items) if item.error)
 
 
@@ -285,11 +286,11 @@ class UnitPage(Displayed, Tabular, UnitSequence[MemoryUnit]):
     """A page of matching memories; a sequence of its units, false if empty.
 
     Attributes:
-        units: ordered by when they begin, at most `limit`.
-        total: total number of matches, on all pages.
-        cursor: argument for the next page; None if this is the last.
-        damaged: ids of memories left out of the page because they are damaged in the ledger.
-        items: valid items of documents on the page, by document id, as served.
+        units: the units, ordered by `began`, at most `limit`.
+        total: the total number of matches on all pages.
+        cursor: the `cursor` argument for the next page; None if this is the last.
+        damaged: the ids of memories omitted from the page because they are damaged in the ledger.
+        items: the valid items of the documents on the page, by document id, in served order.
     """
 
     units: tuple[MemoryUnit, ...]
@@ -312,7 +313,7 @@ class UnitPage(Displayed, Tabular, UnitSequence[MemoryUnit]):
 
 
 def retained_values(result: RetainResult) -> dict[str, Any]:
-    """Return what integrations report of a retain in their events, as JSON values."""
+    """Return the values that integrations report in their events after a retain, as JSON."""
     return {
         "units": list(result.unit_ids),
         "created": result.created,

@@ -18,7 +18,7 @@ Unit_co = TypeVar("Unit_co", covariant=True)
 
 
 class Tabular:
-    """Mixin: a result as rows."""
+    """A mixin that converts a result to rows."""
 
     __slots__ = ()
 
@@ -27,9 +27,9 @@ class Tabular:
         raise NotImplementedError
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return the rows as dicts that JSON can hold, all with the same keys.
+        """Return the rows as JSON-serialisable dicts with the same keys.
 
-        Times are ISO 8601 text in UTC. Exact numbers (`Decimal`) are text too, so that no digit is lost.
+        Times are ISO 8601 text in UTC. Exact numbers (`Decimal`) are also text, so that no digit is lost.
         """
         return [{key: _plain(value) for key, value in row.items()} for row in self._rows()]
 
@@ -48,7 +48,7 @@ class Tabular:
 
 
 class UnitSequence(Generic[Unit_co]):
-    """Mixin: `len`, iteration and indexing over the result's `units`."""
+    """A mixin for `len`, iteration and indexing over the result's `units`."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ class UnitSequence(Generic[Unit_co]):
 
 
 def unit_row(unit: MemoryUnit, items: Sequence[MemoryUnit] = ()) -> dict[str, Any]:
-    """Return a memory as a row: text (for a document with its valid items), times, provenance, tags and metadata."""
+    """Return a memory as a row with its text, times, provenance, tags and metadata; a document's text includes `items`."""
     return {
         "id": unit.id,
         "text": document_text(unit.text, items),

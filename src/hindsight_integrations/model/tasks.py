@@ -15,23 +15,23 @@ class TaskKind(StrEnum):
     EXTRACT_QUEUED = "extract_queued"
     """Extract a passage that was retained while the model was unavailable."""
     OBSERVE = "observe"
-    """Make an entity's observations again; its key is the entity's id."""
+    """Update an entity's observations; the key is the entity's id."""
     MERGE_BACKGROUND = "merge_background"
-    """Merge what a conversation or document says about the agent into the bank's background."""
+    """Merge a statement about the agent into the bank's background."""
     REINFORCE = "reinforce"
-    """Assess new facts as evidence of the bank's opinions; one task per bank, its key is `REINFORCED`."""
+    """Assess new facts as evidence for or against the bank's opinions; one task per bank, with the key `REINFORCED`."""
     REFRESH_MODEL = "refresh_model"
-    """Refresh a mental model; its key is the model's id."""
+    """Refresh a mental model; the key is the model's id."""
     EXPIRE_ITEMS = "expire_items"
     """Erase expired items."""
 
 
 REINFORCED = "opinions"
-"""Key of a bank's task that assesses evidence; the opinions' `assessed_to` tells which facts are new."""
+"""The key of a bank's task that assesses evidence; facts after an opinion's `assessed_to` are new."""
 
 
 class TaskState(StrEnum):
-    """The state of a task. PENDING and LEASED tasks are unfinished; a DEAD one waits for `tasks.retry`."""
+    """The state of a task. PENDING and LEASED tasks are unfinished; a DEAD task runs again only after `tasks.retry`."""
 
     PENDING = "pending"
     LEASED = "leased"
@@ -40,10 +40,10 @@ class TaskState(StrEnum):
 
 
 class WorkerMode(StrEnum):
-    """Who processes an engine's tasks in the background."""
+    """The process that runs an engine's tasks in the background."""
 
     NONE = "none"
-    """Nobody; tasks wait for `settle`."""
+    """None; tasks run only when `settle` is called."""
     OWN = "own"
     """A worker of the engine."""
     ELSEWHERE = "elsewhere"
@@ -54,17 +54,17 @@ class WorkerMode(StrEnum):
 class TaskWrite:
     """A task to enqueue.
 
-    With a key, a bank has at most one task of that kind and key. Enqueued again while PENDING, it keeps its
-    due time; while LEASED, it runs again `delay` after it is completed; when DONE or DEAD, it starts over.
-    The latest payload replaces the earlier one, and so does the reason, if one is given.
+    A bank has at most one task of a kind and key. If a keyed task is enqueued again while PENDING, it keeps its due time;
+    while LEASED, it runs again `delay` after its completion; when DONE or DEAD, it starts over. The new payload replaces the
+    earlier one, and a non-empty reason the earlier reason.
 
     Attributes:
-        kind: selects the handler.
-        payload: JSON with all the handler needs.
-        delay: time from the commit until it is due, by the ledger's clock. For a keyed task it collects
-            repeated requests, and `settle` need not wait for it.
-        reason: why it exists, for people.
-        key: what it is about, if one task is enough for all requests; empty if each is separate.
+        kind: the kind, which selects the handler.
+        payload: the handler's input as JSON.
+        delay: the time from the commit until the task is due, by the ledger's clock. For a keyed task, it collects
+            repeated requests, and `settle` ignores it.
+        reason: the reason for the task, for readers.
+        key: the subject of the task, if one task serves all requests for it; empty if each request is a separate task.
     """
 
     kind: TaskKind
@@ -76,11 +76,11 @@ class TaskWrite:
 
 @dataclass(frozen=True, slots=True)
 class TaskClaim:
-    """One lease of a task; invalid once the task is leased again.
+    """One lease of a task; invalid after the task is leased again.
 
     Attributes:
         task: the task's id.
-        lease: number of the lease, from 1.
+        lease: the number of the lease, from 1.
     """
 
     task: int
@@ -92,18 +92,18 @@ class Task:
     """A task in the ledger.
 
     Attributes:
-        id: its number, never reused.
-        bank: its bank.
-        kind: selects the handler.
-        key: see `TaskWrite`.
-        state: its state.
-        attempts: number of counted leases since it was enqueued, including the current one.
-        uncounted: number of leases not counted, because their failure was not the task's fault.
-        lease: number of leases ever.
-        not_before: when it is due, by the ledger's clock.
-        lease_until: while LEASED, when the lease ends and it is due again; otherwise None.
-        reason: why it exists, or why the last attempt failed.
-        payload: JSON with all the handler needs; empty once DONE, so that no text outlives its use.
+        id: the number of the task, never reused.
+        bank: the bank's name.
+        kind: the kind, which selects the handler.
+        key: the key, as in `TaskWrite`.
+        state: the state.
+        attempts: the number of counted leases since it was enqueued, including the current one.
+        uncounted: the number of leases that are not counted, because the task did not cause their failure.
+        lease: the total number of leases.
+        not_before: the due time, by the ledger's clock.
+        lease_until: the end of the lease while LEASED, after which the task is due again; otherwise None.
+        reason: the reason for the task, or for the failure of the last attempt.
+        payload: the handler's input as JSON; empty when DONE, so that its text is not kept longer than needed.
     """
 
     id: int
@@ -121,5 +121,5 @@ class Task:
 
     @property
     def claim(self) -> TaskClaim:
-        """Its latest lease."""
+        """The latest lease of the task."""
         return TaskClaim(self.id, self.lease)

@@ -19,7 +19,8 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 def clean_text(text: str) -> str:
     """Return `text` in NFC without control characters (newline and tab stay); lone surrogates become U+FFFD.
 
-    These characters cannot be stored as UTF-8 or break tokenizers, and are not worth rejecting the text for.
+    Lone surrogates cannot be stored as UTF-8, and control characters break tokenizers. Removing them is better than rejecting
+    the text.
     """
     if text.isascii() and not _CONTROL.search(text):
         return text.strip()
@@ -28,18 +29,18 @@ def clean_text(text: str) -> str:
 
 
 def is_storable(text: str) -> bool:
-    """Tell whether a text has no control characters (except newline and tab) and no lone surrogates."""
+    """Return whether a text has no control characters (except newline and tab) and no lone surrogates."""
     return not (_CONTROL.search(text) or _SURROGATE.search(text))
 
 
 def normalised_text(text: str) -> str:
-    """Normalise a text for identity: NFKC, case-folded, single-spaced."""
+    """Normalise a text for comparison: NFKC, case-folded, single-spaced."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def folded_text(text: str) -> str:
-    """Normalise a text for exact word search: like `normalised_text`, and without diacritics."""
-    if text.isascii():  # a fast path: most are, and every turn of a bank may be searched
+    """Normalise a text for exact word search: like `normalised_text`, but without diacritics."""
+    if text.isascii():  # fast path for most texts, since a search may fold every turn of a bank
         return " ".join(text.lower().split())
     apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
@@ -47,7 +48,7 @@ def folded_text(text: str) -> str:
 
 
 def content_hash(*parts: str) -> str:
-    """Hash several texts, including where each one ends."""
+    """Hash several texts together with their lengths, so that different splits of a text have different hashes."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8, "big") + part.encode())
@@ -56,16 +57,16 @@ def content_hash(*parts: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredSnippet:
-    """The payload of a background merge. Data directories contain it as JSON: do not rename its fields.
+    """The payload of a background merge. It is stored as JSON in data directories, so its fields must not be renamed.
 
-    An erasure recognises it by its thread and sources, or by its document, and deletes the task.
+    An erasure finds the task by thread and sources, or by document, and deletes it.
 
     Attributes:
-        text: as said.
-        said_at: when it was said (aware UTC).
-        thread: the conversation, or the document's own.
-        sources: id of the message; empty for a document.
-        document: id of the document; empty for a message.
+        text: the text about the agent.
+        said_at: the time of the text (aware UTC).
+        thread: the id of the conversation, or the document's thread.
+        sources: the id of the message; empty for a document.
+        document: the id of the document; empty for a message.
     """
 
     text: str
@@ -75,7 +76,7 @@ class StoredSnippet:
     document: str = ""
 
     def dumped(self) -> str:
-        """Serialise it as a task payload."""
+        """Serialise the snippet as a task payload."""
         fields: dict[str, object] = {
             "text": self.text,
             "said_at": self.said_at.isoformat(),
@@ -86,18 +87,16 @@ class StoredSnippet:
 
 
 def stored_snippet(payload: str, task: int) -> StoredSnippet:
-    """Parse a task payload.
+    """Parse the payload of a background merge; thread, sources and document are not needed and stay empty.
 
     Raises:
-        InvalidRequest: it is damaged.
+        InvalidRequest: the payload is damaged.
     """
     try:
         fields = json.loads(payload)
         text, said_at = fields["text"], datetime.fromisoformat(fields["said_at"])
     except (ValueError, KeyError, TypeError) as error:
-        raise InvalidRequest(
-            f"task {task}", "its payload cannot be read", "Retain the input again."
-        ) from error
+        raise InvalidRequest(f"task {task}", "the payload is damaged", "Retain the input again.") from error
     if not isinstance(text, str):
-        raise InvalidRequest(f"task {task}", "its payload holds no text", "Retain the input again.")
+        raise InvalidRequest(f"task {task}", "the payload contains no text", "Retain the input again.")
     return StoredSnippet(text, as_utc(said_at))

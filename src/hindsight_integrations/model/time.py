@@ -19,14 +19,14 @@ DAY = 86_400_000_000
 
 
 Moment: TypeAlias = datetime | str | float | None
-"""A moment as a caller may write it: a datetime, a timestamp as text or Unix seconds."""
+"""A moment as accepted from callers: a datetime, a timestamp as text, or Unix seconds."""
 
 Window: TypeAlias = tuple[datetime | str, datetime | str] | None
-"""(start, end) as a caller may write it; None for no window."""
+"""A time range (start, end) as accepted from callers; None for no range."""
 
 
 class Granule(StrEnum):
-    """The precision of a time; it widens a span, so that "in May" is all of May."""
+    """The precision of a time, which determines its span: "in May" spans the whole month."""
 
     SECOND = "second"
     MINUTE = "minute"
@@ -51,16 +51,18 @@ class Interval:
     """A half-open interval [start, end) of aware UTC instants; never empty.
 
     Raises:
-        InvalidRequest: if a bound is naive or end <= start.
+        InvalidRequest: a bound is naive, or end <= start.
     """
 
     start: datetime
     end: datetime
 
     def __post_init__(self) -> None:
-        given: tuple[object, object] = (self.start, self.end)
-        if not all(isinstance(bound, datetime) for bound in given):
-            raise InvalidRequest("interval", f"{shown(given)} are not two datetimes", "Pass aware datetimes.")
+        bounds: tuple[object, object] = (self.start, self.end)
+        if not all(isinstance(bound, datetime) for bound in bounds):
+            raise InvalidRequest(
+                "interval", f"{shown(bounds)} are not two datetimes", "Pass aware datetimes."
+            )
         if self.start.tzinfo is None or self.end.tzinfo is None:
             raise InvalidRequest("interval", "its bounds have no time zone", "Pass aware datetimes.")
         if self.end <= self.start:
@@ -74,12 +76,12 @@ class Interval:
         return self.start + (self.end - self.start) / 2
 
     def overlaps(self, other: Interval) -> bool:
-        """Tell whether the two share at least one instant (paper eq. 13)."""
+        """Return whether the two intervals share at least one instant (paper eq. 13)."""
         return self.start < other.end and other.start < self.end
 
 
 def as_utc(moment: datetime, zone: tzinfo = UTC) -> datetime:
-    """Convert an instant to UTC; naive input is read in `zone` (the bank's time zone).
+    """Convert an instant to UTC; a naive one is interpreted in `zone`, the bank's time zone.
 
     Raises:
         InvalidRequest: the converted instant is outside the years 1 to 9999.
@@ -94,7 +96,7 @@ def as_utc(moment: datetime, zone: tzinfo = UTC) -> datetime:
 
 
 def next_instant(moment: datetime) -> datetime:
-    """Return the instant one microsecond later; the last instant of the year 9999 stays."""
+    """Return the instant one microsecond later; the last instant of the year 9999 is returned unchanged."""
     return moment + MICROSECOND if moment < LAST_INSTANT else moment
 
 
@@ -104,7 +106,7 @@ def to_micros(moment: datetime) -> int:
 
 
 def from_micros(micros: int) -> datetime:
-    """Invert `to_micros`."""
+    """Return the instant of a number of microseconds since 1970-01-01 UTC, the inverse of `to_micros`."""
     return EPOCH + timedelta(microseconds=int(micros))
 
 
@@ -120,14 +122,14 @@ def granule_after(start: datetime, granule: Granule) -> datetime:
 def readable_time(
     occurred: Interval | None, mentioned_at: datetime, seen_from: datetime | None = None
 ) -> str:
-    """Format when something happened or is planned, at its precision, or when it was mentioned if it has no time.
+    """Format the time at which an event happened or is planned, at its precision; without one, the mention time.
 
     Args:
-        occurred: when it happened or will happen.
-        mentioned_at: when it was said.
-        seen_from: the time of the question. Something that begins later, or was announced and is not over, is
-            "planned"; something announced and over "was planned", since nobody confirmed it. None treats
-            everything as happened.
+        occurred: the interval of the event, in the past or future.
+        mentioned_at: the mention time.
+        seen_from: the time of the question. An event that begins later, or that was announced and is not over, is
+            "planned". An event that was announced and is over "was planned", since it was not confirmed. None formats every
+            event as "happened".
     """
     if occurred is None:
         return f"mentioned on {_day(mentioned_at)}"
@@ -147,7 +149,7 @@ def readable_time(
 
 
 def iso_time(occurred: Interval) -> str:
-    """Format an interval as ISO 8601, at its precision: 2024, 2024-05, 2024-05-03 or two days with a slash."""
+    """Format an interval as ISO 8601, at its precision: 2024, 2024-05, 2024-05-03, or two days separated by a slash."""
     start, last = occurred.start, occurred.end - MICROSECOND
     if (start.month, start.day) == (1, 1) and _is_one(occurred, Granule.YEAR):
         return f"{start.year:04}"
@@ -158,7 +160,7 @@ def iso_time(occurred: Interval) -> str:
 
 
 def _is_one(span: Interval, granule: Granule) -> bool:
-    """Tell whether a span is exactly the year or month it begins in."""
+    """Return whether a span is exactly the year or month in which it begins."""
     try:
         return span.end == granule_after(span.start, granule)
     except (OverflowError, ValueError):  # it would end after the year 9999
@@ -178,7 +180,7 @@ class Weekday(StrEnum):
 
     @property
     def number(self) -> int:
-        """As in `datetime.weekday`: Monday is 0."""
+        """The number of the day as in `datetime.weekday`, where Monday is 0."""
         return {Weekday.MONDAY: 0, Weekday.SATURDAY: 5, Weekday.SUNDAY: 6}[self]
 
 
@@ -192,12 +194,12 @@ class DateOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LocalDates:
-    """How to read times written by a caller.
+    """The time zone and date conventions for times from callers and texts.
 
     Attributes:
-        zone: time zone of times without one.
-        order: order of numeric dates; None rejects ambiguous ones.
-        week_starts: first day of "this week".
+        zone: the time zone of times without one.
+        order: the order of day and month in numeric dates; None rejects ambiguous dates.
+        week_starts: the first day of the week, for "this week".
     """
 
     zone: tzinfo
@@ -206,8 +208,8 @@ class LocalDates:
 
 
 def no_later(moment: datetime, by: datetime) -> bool:
-    """Tell whether a moment is not later than another, compared by whole seconds.
+    """Return whether a moment is not later than another, compared in whole seconds.
 
-    Facts of one message have mention times microseconds apart, to keep their order; validity ignores these.
+    The mention times of one message's facts differ by microseconds, to keep their order; validity ignores the difference.
     """
     return to_micros(moment) // SECOND <= to_micros(by) // SECOND

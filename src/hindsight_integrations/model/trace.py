@@ -1,4 +1,4 @@
-"""Traces of recalls: stages, notes, and what happened to each candidate."""
+"""Traces of recalls: stages, notes, and the outcome of each candidate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 SOURCE_TURNS = "source turns"
-"""The stage besides the channels: search in the words of the turns that memories were made from."""
+"""The name of the stage that searches the text of source turns, in addition to the channels."""
 
 
 class Channel(StrEnum):
@@ -21,7 +21,7 @@ class Channel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChannelHit:
-    """The position of a unit in one channel: rank from 1, and the channel's own score."""
+    """The position of a unit in one channel: its rank from 1, and its score in that channel."""
 
     rank: int
     score: float
@@ -37,7 +37,7 @@ class Stage:
 
 
 class Fate(StrEnum):
-    """What happened to a candidate."""
+    """The outcome of a candidate."""
 
     RETURNED = "returned"
     BELOW_CHANNEL_SCORE = "below_channel_score"
@@ -51,13 +51,13 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """Parts of a reranked unit's score: score = logit + logarithms of the boosts.
+    """The parts of a reranked unit's score, which is the sum of the logit and the logarithms of the factors.
 
     Attributes:
         logit: the reranker's raw output.
-        recency: factor in [0.92, 1.1].
-        temporal: factor in [0.9, 1.1]; 1 for a question without a time.
-        proof: factor in [1, 1.05]; 1 for units not made from several facts.
+        recency: a factor in [0.92, 1.1].
+        temporal: a factor in [0.9, 1.1]; 1 for a question without a time.
+        proof: a factor in [1, 1.05]; 1 unless several facts support the unit.
     """
 
     logit: float
@@ -68,21 +68,21 @@ class Reranked:
 
 @dataclass(frozen=True, slots=True)
 class UnitTrace:
-    """What happened to one candidate.
+    """The scores and the outcome of one candidate.
 
     Attributes:
-        unit_id: the unit; empty if it was erased meanwhile.
-        text: its text, likewise.
+        unit_id: the id of the unit; empty if it was erased during the recall.
+        text: the text of the unit; empty if it was erased during the recall.
         fate: the outcome.
-        reason: the outcome in words; empty if it was returned.
-        channels: its position in each channel, including lists that were cut above it.
-        tokens: its token cost; for a document head and items.
-        fused: its fused score, including evidence besides ranks; 0 if every channel that found it was cut
+        reason: the reason for the outcome in words; empty if it was returned.
+        channels: its position in each channel, even if the channel's list was cut above it.
+        tokens: its number of tokens, for a document including its items.
+        fused: its fused score, which also includes evidence other than ranks; 0 if every channel that found it was cut
             above it.
         score: its final score; None if it was dropped earlier.
-        reranked: None if the reranker did not read it, or there is none.
-        rank: position in the result, from 1; None if it is not there.
-        told: its position in the search of source turns; None if they did not match, or it has none.
+        reranked: the parts of its reranked score; None if it was not reranked.
+        rank: its position in the result, from 1; None if it was not returned.
+        told: its position in the search of source turns; None if it has none, or they did not match.
     """
 
     unit_id: str
@@ -100,12 +100,12 @@ class UnitTrace:
 
 @dataclass(slots=True)
 class Trace:
-    """How a result was produced, stage by stage; filled while the pipeline runs.
+    """The stages by which a result was produced; filled while the pipeline runs.
 
     Attributes:
-        stages: durations.
-        notes: remarks for the reader: what was left out, cut or not requested, and why.
-        units: every candidate, returned ones first, then by rank; only with `trace=True`.
+        stages: the stages with their durations.
+        notes: the notes for the reader about omitted, cut or unavailable results, with reasons.
+        units: all candidates, returned ones first, then by rank; empty without `trace=True`.
     """
 
     stages: list[Stage] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Source turns: the messages of conversations as they were said, and the tree of each thread."""
+"""Source turns: the original messages of conversations, and the message tree of each thread."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from enum import StrEnum
 
 
 class OnFork(StrEnum):
-    """What happens to memories made from messages that a fork dropped (a regenerated answer, an edited question)."""
+    """The treatment of memories made from messages that a fork dropped, such as a regenerated answer or an edited question."""
 
     SUPERSEDE = "supersede"
-    """They are closed, and what they had withdrawn becomes valid again; returning to the first branch restores them."""
+    """They are closed, and memories that they had ended become valid again; returning to the first branch reverses both."""
     KEEP = "keep"
     """They stay valid."""
 
@@ -23,10 +23,10 @@ class ThreadEntry:
     """One retained message of a thread.
 
     Attributes:
-        message_id: its id.
-        content_hash: of its latest wording.
-        parent: id of the preceding message when it was first seen; None for a first one.
-        gone: whether a fork dropped it.
+        message_id: the id of the message.
+        content_hash: the hash of its latest wording.
+        parent: the id of the preceding message when it was first seen; None for the first message.
+        gone: True if a fork dropped it.
     """
 
     message_id: str
@@ -37,12 +37,12 @@ class ThreadEntry:
 
 @dataclass(frozen=True, slots=True)
 class ThreadMark:
-    """How far a thread was read.
+    """The position up to which a thread was read.
 
     Attributes:
-        seen: number of messages in its list, of every role.
-        digest: a hash of them.
-        head: id of the last message of the current branch; None if nothing was retained.
+        seen: the number of messages in its list, with any role.
+        digest: the hash of these messages.
+        head: the id of the last message of the current branch; None if no message was retained.
     """
 
     seen: int = 0
@@ -52,11 +52,11 @@ class ThreadMark:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A conversation as last followed: a tree of messages with one current branch.
+    """The stored state of a conversation: a tree of messages with one current branch.
 
     Attributes:
-        mark: how far it was read.
-        entries: its messages by id, in the order first seen.
+        mark: the position up to which it was read.
+        entries: its messages by id, in the order in which they were first seen.
     """
 
     mark: ThreadMark = ThreadMark()
@@ -65,13 +65,13 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class ThreadWrite:
-    """Changes of a thread's log. They do not raise the revision.
+    """The changes of a thread's log. They do not raise the bank's revision.
 
     Attributes:
-        thread: the conversation.
-        namespace: which of its message lists.
-        mark: how far it is read now.
-        entries: new or changed messages, which replace those with the same id.
+        thread: the id of the conversation.
+        namespace: the name of one of its message lists.
+        mark: the new position up to which it was read.
+        entries: the new or changed messages, which replace those with the same id.
     """
 
     thread: str
@@ -84,11 +84,11 @@ class Role(StrEnum):
     """The role of a speaker in a conversation."""
 
     USER = "user"
-    """Somebody who talks to the agent, or to somebody else."""
+    """A person who talks to the agent or to another person."""
     ASSISTANT = "assistant"
-    """The agent itself."""
+    """The agent."""
     TOOL = "tool"
-    """A tool that the agent called; its messages are not evidence of opinions and end no memories."""
+    """A tool that the agent called; its messages are not evidence for opinions and cannot end memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +96,16 @@ class SourceTurn:
     """One retained message in its latest wording.
 
     Attributes:
-        thread: the conversation.
-        message_id: its id in the thread.
-        text: its text.
-        speaker: a name or id.
+        thread: the id of the conversation.
+        message_id: the id of the message in the thread.
+        text: the text.
+        speaker: the name or id of the speaker.
         role: the speaker's role.
-        said_at: when it was said (aware UTC).
-        tags: visibility tags it was retained with, sorted.
-        memories: row ids of the memories made from it, including closed ones, ascending; empty while it waits
-            for extraction.
-        history: whether all memories made from it are closed.
+        said_at: the time of the message (aware UTC).
+        tags: the visibility tags of its retain, sorted.
+        memories: the row ids of the memories made from it, including closed ones, ascending; empty while it waits for
+            extraction.
+        history: True if all memories made from it are closed.
     """
 
     thread: str
@@ -120,16 +120,16 @@ class SourceTurn:
 
     @property
     def spoken(self) -> str:
-        """The turn as in a transcript: speaker and text."""
+        """The turn as in a transcript, with speaker and text."""
         return f"{self.speaker}: {self.text}"
 
 
 CHATS_FILE = "chats.sqlite"  # in the data directory
-CHATS_TABLE = "chat_messages"  # of LlamaIndex's SQLAlchemyChatStore, with a column `key`
+CHATS_TABLE = "chat_messages"  # the table of LlamaIndex's SQLAlchemyChatStore, which has a column `key`
 
 
 def chat_key(bank: str, session: str) -> str:
-    """Return the key of a chat, unambiguous for any characters in the two names."""
+    """Return the key of a chat, which is unambiguous for any characters in the two names."""
     return json.dumps([bank, session])
 
 

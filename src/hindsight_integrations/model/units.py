@@ -1,4 +1,4 @@
-"""Memory units: the four networks of the paper (section 3.1) and the attributes of a unit (eq. 1)."""
+"""Memory units and their validity events: the paper's four networks (section 3.1) and the attributes of a unit (eq. 1)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hindsight_integrations.model.records import Record
 from hindsight_integrations.model.time import Interval, iso_time
 
 NAMESPACE = UUID("6f1f8a0e-6c0f-5c57-9d4c-6a3f0e2b7d11")
-"""Namespace of unit and entity ids; changing it would make every retained fact new."""
+"""The uuid5 namespace of unit and entity ids. It must not change: with other ids, repeated retains would create duplicates."""
 
 
 class FactType(StrEnum):
-    """The network a unit belongs to (paper section 3.1)."""
+    """The network of a unit (paper section 3.1)."""
 
     WORLD = "world"
     EXPERIENCE = "experience"
@@ -31,11 +31,11 @@ class FactType(StrEnum):
 
 
 OBSERVED_NETWORKS = (FactType.WORLD, FactType.EXPERIENCE)
-"""The networks of facts, from which observations are made (paper section 4.1.5); opinions must not influence them."""
+"""The networks of facts, from which observations are derived (paper section 4.1.5); opinions must not influence observations."""
 
 
 TOLD_NETWORKS = tuple(network for network in FactType if network is not FactType.OBSERVATION)
-"""All networks but observations: used for links and hubs, and by default for recall."""
+"""All networks except observations: used for links and hubs, and by default for recall."""
 
 
 class UnitKind(StrEnum):
@@ -48,16 +48,16 @@ class UnitKind(StrEnum):
     DOCUMENT_ITEM = "document_item"
     """An item of a document or list, with its own sources and validity; served with its head (`model/documents.py`)."""
     ITEM = "item"
-    """A text of a stored item: not a memory, found only by searches of items."""
+    """A text of a stored item, which only item searches find; it is not a memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactText:
-    """The short form of a unit's text: its beginning, which says what happened, and a numeric date.
+    """The short form of a unit's text: its beginning with the main statement, and a numeric date.
 
     Attributes:
-        characters: number of characters kept; the rest only repeats when, or says why.
-        tokens: token cost including the date, less than that of the text.
+        characters: the length of the beginning; the rest of the text contains only the time and the reason.
+        tokens: the number of tokens including the date, which is less than that of the text.
     """
 
     characters: int
@@ -69,33 +69,32 @@ class MemoryUnit(Displayed):
     """One memory: f = (u, b, t, v, tau_s, tau_e, tau_m, l, c, x) of paper eq. 1; the vector v is stored separately.
 
     Attributes:
-        id: uuid5 over bank, source message ids (else document and chunk), ordinal and normalised text, so
-            that repeating a retain gives the same rows.
+        id: the uuid5 of bank, source message ids (or document and chunk), ordinal and normalised text, so that a repeated
+            retain writes the same rows.
         bank: the bank's name.
         text: the self-contained narrative text.
         fact_type: its network.
-        mentioned_at: when it was said or learned (aware UTC).
-        occurred: when it happened, half-open; None if it has no time of its own.
+        mentioned_at: the time at which it was said or learned (aware UTC).
+        occurred: the half-open interval in which it happened; None if it has none.
         context: the caller's description of its origin.
-        confidence: belief strength in [0, 1], opinions only.
-        metadata: the caller's own values: text, numbers, booleans and lists of them, as given.
+        confidence: the strength of belief in [0, 1], for opinions only.
+        metadata: the caller's metadata: text, numbers, booleans and lists of them.
         tags: the caller's visibility tags, sorted.
-        document_id: the document it was extracted from, if any.
-        chunk: ordinal of the chunk within that document or conversation.
-        thread: the conversation of its sources, empty if none.
-        sources: ids of its source messages.
-        speaker: who said it, if the text is one message word for word; empty for anything extracted.
-        tokens: its token cost (paper eq. 8), counted once at retain.
+        document_id: the id of its source document, if any.
+        chunk: the ordinal of the chunk within that document or conversation.
+        thread: the id of the conversation of its sources; empty if there is none.
+        sources: the ids of its source messages.
+        speaker: the speaker, if the text is a verbatim message; empty for an extracted fact.
+        tokens: the number of tokens of its text (paper eq. 8), counted once at retain.
         compact: the short form of its text; None if that would not be shorter.
         records: its countable or listable parts.
-        closed_at: when it stopped being valid; a cache of the validity log.
+        closed_at: the time at which it stopped being valid; a cache of the validity log.
         kind: a memory, an item of a document, a turn that waits for extraction, or a text of a stored item.
-        part_of: for an item of a document: id of the document's head; None once the head was erased.
-        number: for an item of a document: its number there, from 1 in the order given; for a document: the
-            highest number assigned so far, which is never reused; otherwise 0.
-        lasting: whether it says who somebody is: identity, relationships, lasting preferences, constraints,
-            goals, and how they want to be answered. Set by a model or the caller; False for messages word for
-            word.
+        part_of: the id of the document's head, for an item of a document; None after the head was erased.
+        number: for an item of a document, its number there, from 1; for a document, the highest number assigned so far,
+            which is never reused; otherwise 0.
+        lasting: True for lasting traits of a person: identity, relationships, preferences, constraints, goals, and the
+            preferred style of answers. Set by a model or the caller; False for verbatim messages.
     """
 
     id: str
@@ -136,7 +135,7 @@ class MemoryUnit(Displayed):
 
     @property
     def began(self) -> datetime:
-        """When it began to happen, or when it was mentioned if it has no time of its own."""
+        """The start of `occurred`, or `mentioned_at` if it has no interval."""
         return self.occurred.start if self.occurred else self.mentioned_at
 
     def _display_text(self) -> str:
@@ -166,7 +165,7 @@ class MemoryUnit(Displayed):
 
 
 class ValidityKind(StrEnum):
-    """How a validity event changes a unit."""
+    """The effect of a validity event on a unit."""
 
     CLOSED = "closed"
     RESTORED = "restored"
@@ -177,11 +176,11 @@ class ValidityEvent:
     """One entry of a unit's append-only validity log.
 
     Attributes:
-        unit_id: the unit it changes.
-        kind: closed or restored.
-        effective_at: conversation time at which it takes effect: mentioned_at of the stating message.
-        by_unit: the unit that stated it, if any.
-        reason: the statement, for people.
+        unit_id: the id of the changed unit.
+        kind: the effect, closed or restored.
+        effective_at: the conversation time at which it takes effect, usually the time of the stating message.
+        by_unit: the id of the unit that stated it, if any.
+        reason: the statement or another reason, for readers.
     """
 
     unit_id: str

@@ -1,4 +1,4 @@
-"""Watermarks: how far an index has followed a bank's history, and which history it is."""
+"""Watermarks: the commit of a bank up to which an index is current."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ class Watermark:
     """One commit of one bank. A revision number is not enough, since a restored backup reuses it for other content.
 
     Attributes:
-        ledger: random id of the ledger, created with its file; hexadecimal.
-        generation: distinguishes banks of one name: a bank that is deleted and created again gets a higher
-            one.
-        revision: number of the bank's commits up to and including this one.
-        token: the ledger's random token for this commit; hexadecimal; empty at revision 0.
+        ledger: the random hexadecimal id of the ledger, created with its file.
+        generation: a number that is higher after the bank was deleted and created again with the same name.
+        revision: the number of the bank's commits up to and including this one.
+        token: the ledger's random hexadecimal token for this commit; empty at revision 0.
     """
 
     ledger: str
@@ -27,24 +26,24 @@ class Watermark:
     token: str
 
     def __str__(self) -> str:
-        """Format it for an index's files; `parse` reads it."""
+        """Format the watermark for an index's files; `parse` is the inverse."""
         return f"{self.ledger}:{self.generation}:{self.revision}:{self.token}"
 
     @classmethod
-    def parse(cls, kept: object) -> Self | None:
-        """Parse a watermark; None for anything else."""
-        match = _WRITTEN.fullmatch(kept) if isinstance(kept, str) else None
+    def parse(cls, text: object) -> Self | None:
+        """Parse a formatted watermark; return None for other values."""
+        match = _WRITTEN.fullmatch(text) if isinstance(text, str) else None
         return cls(match[1], int(match[2]), int(match[3]), match[4]) if match else None
 
 
 @dataclass(frozen=True, slots=True)
 class IndexMark:
-    """How far an index has come, read from its files without opening it.
+    """The watermark of an index, read from its files without opening it.
 
     Attributes:
-        index: which index: "vector" or "keyword".
-        bank_key: key of its bank.
-        mark: the commit it has applied; None if its files do not say.
+        index: the name of the index, "vector" or "keyword".
+        bank_key: the key of its bank.
+        mark: the last commit that it applied; None if its files contain no watermark.
     """
 
     index: str

@@ -23,9 +23,9 @@ class Withdrawal:
     """A memory, or an item of a document, that a later memory ended.
 
     Attributes:
-        unit_id: the memory or item that ended.
-        by_unit: the memory that ended it.
-        statement: what is no longer valid, in words.
+        unit_id: the id of the ended memory or item.
+        by_unit: the id of the memory that ended it.
+        statement: the statement that is no longer valid.
     """
 
     unit_id: str
@@ -41,10 +41,10 @@ class ForgetRequest:
     `bank.forget(unit=...)` erases them.
 
     Attributes:
-        what: what to forget, in the model's words.
-        sources: ids of the messages with the request.
-        unit_ids: ids of the memories closed for it; empty if no memory that was shown matches, or everything
-            is to be forgotten.
+        what: the content to forget, as described by the model.
+        sources: the ids of the messages with the request.
+        unit_ids: the ids of the memories closed for it; empty if no shown memory matches, or if the request is to forget
+            everything.
     """
 
     what: str
@@ -54,13 +54,13 @@ class ForgetRequest:
 
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
-    """A withdrawal whose words or sources match no valid unit, or several; nothing was closed.
+    """A withdrawal whose words or sources match no valid unit, or several; no unit was closed.
 
     Attributes:
-        statement: what was withdrawn, in words.
-        by_unit: the unit that stated it.
-        candidates: ids of the units it may mean, nearest first; empty if none is near.
-        score: similarity of the nearest, in [0, 1]; 1 if several match equally.
+        statement: the withdrawn statement.
+        by_unit: the id of the unit that withdrew it.
+        candidates: the ids of the units to which it may refer, nearest first; empty if none is near.
+        score: the similarity of the nearest candidate, in [0, 1]; 1 if several match equally.
     """
 
     statement: str
@@ -70,12 +70,12 @@ class Ambiguity:
 
 
 Place = tuple[str, str]
-"""A message by (thread, message id); a document as a whole by (its thread, "")."""
+"""The key of a message, (thread, message id), or of a whole document, (its thread, "")."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageKey:
-    """One retained message: (bank, thread, message id, content hash) is written only once."""
+    """The key of one version of a message; each (bank, thread, message id, content hash) is written only once."""
 
     thread: str
     message_id: str
@@ -83,19 +83,22 @@ class MessageKey:
 
     @property
     def place(self) -> Place:
-        """The message, in any wording."""
+        """The key of the message, independent of its version."""
         return self.thread, self.message_id
 
 
 @dataclass(frozen=True, slots=True)
 class TurnWrite:
-    """The text of a retained message, stored besides the memories made from it.
+    """The text of a retained message, stored in addition to the memories made from it.
 
     Attributes:
-        key: the message, in this wording.
-        said_at: when it was said (aware UTC).
-        tags: visibility tags, sorted.
-        unit_id: the unit that is this message word for word, whose text is not stored twice; None if there is
+        key: the key of this version of the message.
+        text: the text.
+        speaker: the name or id of the speaker.
+        role: the speaker's role.
+        said_at: the time of the message (aware UTC).
+        tags: the visibility tags, sorted.
+        unit_id: the id of the unit with the verbatim text of this message, which is not stored twice; None if there is
             none.
     """
 
@@ -110,7 +113,7 @@ class TurnWrite:
 
 @dataclass(frozen=True, slots=True)
 class DocumentWrite:
-    """A retained document or conversation batch, stored for provenance and later upserts."""
+    """A retained document, stored for provenance and for comparison with later versions."""
 
     id: str
     content_hash: str
@@ -121,7 +124,7 @@ class DocumentWrite:
 
 
 NOWHERE = -1
-"""Position of a chunk that is no longer part of its document."""
+"""The position of a chunk that is no longer part of its document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +132,11 @@ class ChunkWrite:
     """One extracted passage of a document.
 
     Attributes:
-        ordinal: permanent number of the chunk within its document; never reused.
-        position: its current position, from 0; NOWHERE once it was removed.
+        document_id: the id of the document.
+        ordinal: the permanent number of the chunk within its document; never reused.
+        text: the text of the passage.
+        content_hash: the hash of the text.
+        position: the current position, from 0; NOWHERE after its removal.
     """
 
     document_id: str
@@ -146,7 +152,7 @@ class UnitWrite:
 
     Attributes:
         unit: the memory unit, or the waiting turn.
-        vector: unit-norm float32, little endian; length 4 * dimension. Empty for a turn that could not be
+        vector: the unit-norm vector as little-endian float32, 4 * dimension bytes; empty for a turn that could not be
             embedded.
     """
 
@@ -159,7 +165,11 @@ class EntityWrite:
     """A new entity, or additional names and a role for an existing one (by id).
 
     Attributes:
-        names: its normalised names; the first is the one it was created under.
+        id: the id of the entity.
+        name: the canonical name.
+        type: the type.
+        names: its normalised names; for a new entity, the first determines the id.
+        role: the role, if it is the user, the agent or a speaker.
     """
 
     id: str
@@ -171,7 +181,7 @@ class EntityWrite:
 
 @dataclass(frozen=True, slots=True)
 class MentionWrite:
-    """A unit mentions an entity."""
+    """A mention of an entity in a unit, with the name as written."""
 
     unit_id: str
     entity_id: str
@@ -183,9 +193,9 @@ class CategoryWrite:
     """A new category of records, or additional spellings of an existing one (by kind and any of its spellings).
 
     Attributes:
-        kind: kind of its records.
-        name: its name if it is new.
-        spellings: additional spellings; those of another category stay there.
+        kind: the kind of its records.
+        name: the name of a new category, or a spelling of an existing one.
+        spellings: the additional spellings; those of another category are not moved.
     """
 
     kind: RecordKind
@@ -198,11 +208,11 @@ class ObservedWrite:
     """The new observations of an entity, replacing all earlier ones (paper eq. 6).
 
     Attributes:
-        entity_id: the entity.
-        facts: for each observation (by unit id) the ids of the facts it is based on, at least one. New units
-            are in the write set's `units`, each with a mention of the entity. Earlier observations that are
-            not here are removed.
-        left_out: ids of the facts that were considered but support none of them.
+        entity_id: the id of the entity.
+        facts: the ids of the facts that support each observation, at least one, by the observation's unit id. New units
+            are in the write set's `units`, each with a mention of the entity. Earlier observations that are not listed
+            here are removed.
+        left_out: the ids of the considered facts that support no observation.
         at_revision: the bank's revision of these facts.
     """
 
@@ -217,11 +227,11 @@ class ProfileWrite:
     """A new profile of the bank.
 
     Attributes:
-        profile: the whole profile.
-        effective_at: when it takes effect (aware UTC). The ledger limits it to its own time, and to no
-            earlier than the previous change.
-        reason: the reason for the change, for people; not the text of a memory.
-        expected: number of the newest change it is based on, 0 if none; any other raises RevisionConflict.
+        profile: the new profile.
+        effective_at: the time at which it takes effect (aware UTC). The ledger clamps it to at most its current time and at
+            least the time of the previous change.
+        reason: the reason for the change, for readers; it must not quote a memory.
+        expected: the number of the newest change on which it is based, 0 for none; a mismatch raises RevisionConflict.
     """
 
     profile: BankProfile
@@ -235,20 +245,21 @@ class WriteSet:
     """All changes of one retain (or reflect) to one bank.
 
     Attributes:
-        expected_revision: the bank revision it is based on; any other raises RevisionConflict.
-        messages: messages retained in this wording; the turn of an earlier wording and its waiting units are
+        expected_revision: the bank's revision on which it is based; a mismatch raises RevisionConflict.
+        messages: the keys of the retained message versions; the turn of an earlier version and its waiting units are
             removed.
-        turns: texts of messages, each replacing an earlier one.
-        extracted: ids of units of turns that were waiting and are now extracted.
-        categories: of records; missing categories that a unit's records name are created without being listed
-            here.
+        turns: the texts of messages; each replaces the text of an earlier version.
+        extracted: the ids of the waiting turns that are now extracted.
+        categories: new and changed categories of records; categories that units' records use are created even if not
+            listed here.
         observed: an entity's new observations.
-        opinions: formed and reworded ones, and their evidence.
+        opinions: new opinions, new wordings and new evidence.
         refreshed: the result of checking or refreshing a mental model; does not raise the revision by itself.
-        profile: a new profile; likewise.
-        thread: how far a conversation was read, and which of its messages a fork dropped; likewise.
-        tasks: tasks to enqueue.
-        completed_tasks: leases of the tasks whose result this is; an invalid lease raises TaskClosed.
+        profile: a new profile; does not raise the revision by itself.
+        thread: the new position in a conversation and the messages that a fork dropped; does not raise the revision by
+            itself.
+        tasks: the tasks to enqueue.
+        completed_tasks: the leases of the tasks that produced this write set; an invalid lease raises TaskClosed.
     """
 
     bank: str
@@ -274,7 +285,7 @@ class WriteSet:
 
     @property
     def empty(self) -> bool:
-        """Whether committing it would change nothing."""
+        """True if committing it would change nothing."""
         return not (
             self.documents
             or self.chunks

@@ -1,4 +1,4 @@
-"""An Embedder over a vendor's client: vectors are normalised, checked, and calibrated on first use."""
+"""Embedder for a vendor's client: validates and normalises the vectors, and calibrates thresholds on first use."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PROBE = "How long is a vector?"
 
 
 class ClientEmbedder:
-    """Vectors from a vendor's client. As thread-safe as the client.
+    """Embedder for a vendor's client. As thread-safe as the client.
 
     Args:
-        name: the name banks record.
-        passages: embeds passages.
-        question: embeds a question.
-        thresholds: its cosine thresholds if known; by default calibrated on first use (one batch of 68 texts,
+        name: the name that banks record.
+        passages: function that embeds passages.
+        question: function that embeds a question.
+        thresholds: the model's cosine thresholds if known; by default calibrated on first use (one batch of 68 texts,
             20 questions).
     """
 
@@ -47,12 +47,12 @@ class ClientEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Name, dimension and thresholds, probed once; without the weights, which a client cannot know.
+        """The name, dimension and thresholds, probed once; without a hash of the weights, which a client does not expose.
 
         Raises:
             ModelUnavailable: the model could not be reached.
-            ModelRefused: it rejects the key.
-            MalformedOutput: it did not return usable vectors.
+            ModelRefused: the service rejected the API key.
+            MalformedOutput: it did not return valid vectors.
         """
         if self._identity is None:
             with self._lock:
@@ -85,7 +85,7 @@ class ClientEmbedder:
         return vector
 
     def _checked(self, ask: Callable[[], Sequence[Sequence[float]]], count: int) -> Matrix:
-        """Return the vectors at unit norm, if there is one per text and all are usable."""
+        """Return the vectors, scaled to unit norm, after checking that there is a valid one for each text."""
         try:
             with converting(self._name):
                 vectors = ask()
@@ -97,7 +97,9 @@ class ClientEmbedder:
             raise self._malformed(vectors, "not numbers: a row is not a vector")
         widths = sorted({len(row) for row in vectors} | ({self._dimension} if self._dimension else set()))
         if len(widths) != 1 or widths[0] == 0:
-            raise self._malformed(vectors, f"vectors of different or no length: {widths}")
+            raise self._malformed(
+                vectors, f"vectors with different dimensions, or with dimension 0: {widths}"
+            )
         try:
             rows = np.asarray(vectors, dtype=np.float64)
         except (TypeError, ValueError) as error:

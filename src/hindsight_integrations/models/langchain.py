@@ -1,6 +1,6 @@
-"""LangChain chat models as LanguageModels, and LangChain embeddings.
+"""Adapters for LangChain chat models and embeddings.
 
-A model is asked by `with_structured_output`, by a tool call, or by JSON in the prompt.
+Structured answers are requested by `with_structured_output`, by a tool call, or by a schema in the prompt.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=BaseModel)
 
 _NO_STREAM: RunnableConfig = {"tags": ["nostream"]}
-"""Tells LangGraph that our pieces are not messages of its graph: reasoning and the line of sources are still in them."""
+"""Hides our pieces from LangGraph's message stream: they still contain reasoning and the line of sources."""
 
 
 class LangChainModel(ClientModel["BaseMessage"]):
@@ -56,16 +56,16 @@ class LangChainModel(ClientModel["BaseMessage"]):
     since anyio copies context variables into the thread. A cancelled call returns at once; its request
     finishes in the background.
 
-    If a service rejects response_format, it is asked by tool call from then on; if it rejects that, by JSON
-    in the prompt. Each change is logged once.
+    If a service rejects response_format, tool calls are used from then on; if it rejects these, a schema in
+    the prompt. Each change is logged once.
 
     Sampling and limits stay as set on the chat model, unless `sends` says otherwise: several models reject
-    any other temperature.
+    a temperature other than their default.
 
     Args:
         chat_model: the model.
         name: its name in errors; by default class and model ("ChatOpenAI/gpt-5-mini").
-        in_words: builds a prompt that asks for JSON in words; None disables that.
+        in_words: function that adds the schema to a prompt; None disables this way.
         sends: which fields of the prompt to send besides messages and schema.
     """
 
@@ -79,8 +79,8 @@ class LangChainModel(ClientModel["BaseMessage"]):
     ) -> None:
         super().__init__(name or described(chat_model), in_words, sends)
         self._chat_model = chat_model
-        # A stream is parsed piece by piece, and text in it raises a bare ValueError (openai 3.54): a graph
-        # that streams its messages must not stream ours. Other vendors' clients may not know the field.
+        # A stream is parsed piece by piece, and plain text in it raises a bare ValueError (openai 3.54), so a graph
+        # that streams its messages must not stream these. Other vendors' clients may reject the field.
         ours = any(kind.__module__.startswith("langchain_openai") for kind in type(chat_model).__mro__)
         self._always: dict[str, Any] = {"stream": False} if ours else {}
 
@@ -130,7 +130,7 @@ class LangChainModel(ClientModel["BaseMessage"]):
                 schema, include_raw=True, method="function_calling", **options
             )
         except NotImplementedError as error:
-            raise FeatureUnsupported(self._name, f"it has no way to ask by {way.value}") from error
+            raise FeatureUnsupported(self._name, f"it does not support {way.value}") from error
 
     def _asked_in_words(self, prompt: Prompt[T], options: dict[str, Any]) -> Completion[T]:
         asked = self._in_words(prompt) if self._in_words else prompt
@@ -145,13 +145,13 @@ class LangChainModel(ClientModel["BaseMessage"]):
     def _completion(self, prompt: Prompt[T], answer: dict[str, object]) -> Completion[T]:
         raw, parsed, error = answer.get("raw"), answer.get("parsed"), answer.get("parsing_error")
         text, tokens = _text_of(raw), _usage(raw)
-        self._check_whole(text, tokens, cut_off=_is_cut_off(raw))
+        self._check_complete(text, tokens, cut_off=_is_cut_off(raw))
         if parsed is not None:
             try:
                 return Completion(prompt.schema.model_validate(parsed), *tokens, text)
             except ValidationError as invalid:
                 raise self._malformed(text, tokens, _problem(invalid)) from invalid
-        # The answer may stand in the text after all, such as after a model's reasoning.
+        # The text may still contain the answer, such as after a model's reasoning.
         if (written := written_answer(prompt.schema, text)) is not None:
             return Completion(written, *tokens, text)
         if isinstance(error, Exception):
@@ -164,8 +164,8 @@ class LangChainEmbedder(ClientEmbedder):
 
     Args:
         embeddings: the object.
-        name: the name banks record; by default class and model ("OpenAIEmbeddings/text-embedding-3-small").
-        thresholds: its cosine thresholds if known; by default calibrated on first use.
+        name: the name that banks record; by default class and model ("OpenAIEmbeddings/text-embedding-3-small").
+        thresholds: the model's cosine thresholds if known; by default calibrated on first use.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class LangChainEmbedder(ClientEmbedder):
 
 
 def _is_cut_off(raw: object) -> bool:
-    """Tell whether an answer, or a piece of one, reports that it reached a token limit."""
+    """Check whether an answer, or a piece of one, reports that it reached a token limit."""
     metadata: Mapping[str, Any] = getattr(raw, "response_metadata", None) or {}
     return any(metadata.get(name) in CUT_OFF for name in ("finish_reason", "stop_reason", "done_reason"))
 
@@ -223,7 +223,7 @@ def _inputs(error: ValidationError) -> str:
 
 
 def _problem(error: Exception) -> str:
-    """Format a validation error in one line (where: what; ...), for a repair prompt, or an error's first line."""
+    """Format a validation error in one line for a repair prompt; for other errors, return the first line."""
     if isinstance(error.__cause__, ValidationError):
         error = error.__cause__
     if isinstance(error, ValidationError):

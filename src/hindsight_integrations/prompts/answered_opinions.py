@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from hindsight_integrations.model.facts import bare
 
-MOST_OPINIONS = 5  # maximum opinions per answer; more are seldom about it
+MOST_OPINIONS = 5  # maximum number of opinions per answer
 
 
 def text_of(given: object) -> str:

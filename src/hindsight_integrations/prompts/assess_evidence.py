@@ -21,8 +21,8 @@ from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.observe import fact_line
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_PAIRS = 20  # maximum pairs per prompt: a small model still answers all of them
-# Of an answer: twenty assessments have about 2,500; the rest is for models that think aloud first.
+MOST_PAIRS = 20  # maximum number of pairs per prompt; small models answer this many completely
+# Tokens of an answer; twenty assessments have about 2,500; the rest is for models that reason first.
 MOST_TOKENS = 8_192
 
 

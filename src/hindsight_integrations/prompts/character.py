@@ -1,4 +1,4 @@
-"""Verbalised profile of an agent: s = Verbalize(n, h, Theta) (paper sections 5.2.1 and 6.1, eq. 23).
+"""Describe an agent's profile in words: s = Verbalize(n, h, Theta) (paper sections 5.2.1 and 6.1, eq. 23).
 
 Big Five and bias: earlier paper 6.1, 6.2, 7.2 and 8.3. The words are in `templates/`: `disposition.md` and `big_five.md`, a row for each degree of each trait, and `bias_*.md`.
 """
@@ -12,8 +12,8 @@ from functools import cache
 from hindsight_integrations.model.profile import BankProfile, BigFive, Character
 from hindsight_integrations.prompts.rendering import fenced, template
 
-HIGH = 0.7  # bias strengths and traits from here on are high [earlier paper 8.3]
-LOW = 0.4  # values below are low [earlier paper 8.3]
+HIGH = 0.7  # bias strengths and traits of at least this value are high [earlier paper 8.3]
+LOW = 0.4  # bias strengths and traits below this value are low [earlier paper 8.3]
 
 
 class Band(StrEnum):
@@ -30,7 +30,7 @@ class Wording:
 
     Attributes:
         being: the text after "You ...".
-        shows: a sentence on how it shows in answers.
+        shows: a sentence about its effect on answers.
     """
 
     being: str
@@ -50,7 +50,7 @@ def verbalize(profile: BankProfile) -> str:
 
 
 def character_in_words(character: Character) -> str:
-    """Compute phi(Theta): what the agent is, in one sentence, and how each trait shows (paper eq. 23).
+    """Compute phi(Theta): a sentence about the agent's character, and the effect of each trait (paper eq. 23).
 
     Disposition(1, 2, 5) begins: "You are generally trusting, interpret language flexibly, and are highly empathetic."
     """

@@ -1,4 +1,4 @@
-"""The prompt that asks which memories are ended by statements that quote no memory literally, and its answer schema."""
+"""The prompt that asks which memories are invalidated by statements that quote no memory, and its answer schema."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_STATEMENTS = 8  # per prompt
-MOST_CANDIDATES = 8  # memories per statement
-# Of an answer: one of all statements has about 300; the rest is for models that think aloud first.
+MOST_STATEMENTS = 8  # maximum number per prompt
+MOST_CANDIDATES = 8  # maximum number of memories per statement
+# Tokens of an answer; one of all statements has about 300; the rest is for models that reason first.
 MOST_TOKENS = 4_096
 
 
@@ -23,8 +23,8 @@ class OpenStatement:
     """A statement that may invalidate some memories.
 
     Attributes:
-        text: what is no longer valid.
-        by: the memory that states it.
+        text: the statement that is no longer true.
+        by: the memory that states the end.
         candidates: the memories it may refer to, nearest first.
     """
 

@@ -15,7 +15,7 @@ from hindsight_integrations.models.protocols import Prompt, PromptMessage, Promp
 from hindsight_integrations.prompts.answered_facts import ExtractedFacts
 from hindsight_integrations.prompts.rendering import fenced, template
 
-QUOTED_CHARACTERS = 80  # maximum characters of a fact quoted in a problem
+QUOTED_CHARACTERS = 80  # maximum number of characters of a fact quoted in a problem
 
 _BESIDE = frozenset(RecordKind) - {RecordKind.DOCUMENT_ITEM, RecordKind.OTHER}
 """Record kinds shown after a memory's text; items of a document have separate lines."""
@@ -67,7 +67,7 @@ NARRATIVE = Instructions()
 def extract_facts_prompt(passage: Passage, instructions: Instructions = NARRATIVE) -> Prompt[ExtractedFacts]:
     """Render the extraction prompt for one passage.
 
-    The system message is the same for every passage, so that services can cache it; what changes stands behind it.
+    The system message is the same for every passage, so that services can cache it; variable parts follow it.
     """
     parts = shown_with(passage)
     if passage.before:
@@ -85,12 +85,12 @@ def extract_facts_prompt(passage: Passage, instructions: Instructions = NARRATIV
 
 
 def untold_problem(fact: str, memory: int, missing: str) -> str:
-    """Describe, for the model, what a fact that replaces a memory leaves out.
+    """Describe to the model what a fact omits of the memory that it replaces.
 
     Args:
         fact: the fact's text.
         memory: the memory's number.
-        missing: what is left out, in words.
+        missing: description of the omission.
     """
     told = {"{memory}": str(memory), "{missing}": missing, "{fact}": fact[:QUOTED_CHARACTERS]}
     problem = " ".join(template("extract_untold").split())
@@ -118,9 +118,9 @@ def shown_with(passage: Passage) -> list[str]:
 
 
 def records_beside(unit: MemoryUnit) -> str:
-    """Format a memory's records after its text, without what the text already says: " {task; expense, lunch: 12.50 USD}".
+    """Format a memory's records that its text does not contain, to follow the text: " {task; expense, lunch: 12.50 USD}".
 
-    A value in words is in the text, in these words or others.
+    Values in words are assumed to be in the text, possibly in other words.
     """
     text = unit.text.replace(",", "")
     told = []

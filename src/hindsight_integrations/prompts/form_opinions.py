@@ -1,4 +1,4 @@
-"""The prompt that finds the opinions in a finished answer (paper section A.2, in our own words), and its answer schema."""
+"""The prompt that extracts the opinions of a finished answer (paper section A.2, reworded), and its answer schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hindsight_integrations.prompts.answered_opinions import MOST_OPINIONS, Answ
 from hindsight_integrations.prompts.memories import memory_line
 from hindsight_integrations.prompts.rendering import fenced, template
 
-# Of an answer; five opinions have about 600, the rest is for models that think aloud first.
+# Tokens of an answer; five opinions have about 600, the rest is for models that reason first.
 MOST_TOKENS = 4_096
 
 
@@ -42,7 +42,7 @@ def form_opinions_prompt(
     Args:
         question: the question.
         answer: the answer.
-        memories: the memories that support the answer, by the number they were shown with.
+        memories: the memories that support the answer, each with its number in the answer's prompt.
     """
     parts = (
         "The question:\n" + fenced("QUESTION", [question]),

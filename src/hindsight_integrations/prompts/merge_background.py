@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
-# Of an answer: 500 characters have about 120 tokens, 4,000 about 1,000; the rest is for models that think aloud first.
+# Tokens of an answer; 500 characters have about 120, 4,000 about 1,000; the rest is for models that reason first.
 MOST_TOKENS = 4_096
 
-MOST_REMOVED = 20  # maximum texts; a background has few sentences
+MOST_REMOVED = 20  # maximum number of texts; a background has few sentences
 
 
 class MergedBackground(BaseModel):
@@ -36,11 +36,11 @@ class MergedBackground(BaseModel):
 def merge_background_prompt(current: Sequence[str], snippet: Sequence[str]) -> Prompt[MergedBackground]:
     """Render the prompt for one snippet.
 
-    The system message is the same for every bank, so that services can cache it; what changes stands behind it.
+    The system message is the same for every bank, so that services can cache it; variable parts follow it.
 
     Args:
         current: the background's sentences, in the first person, numbered from 1.
-        snippet: the new sentences, in the first person, numbered on from there.
+        snippet: the new sentences, in the first person, with the following numbers.
     """
     parts = (
         "The background as it is:\n" + fenced("BACKGROUND", _numbered(current, 1)),

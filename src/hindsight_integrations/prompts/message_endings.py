@@ -1,4 +1,4 @@
-"""The prompt that asks which memories each verbatim message ends, and its answer schema."""
+"""The prompt that asks which memories each verbatim message invalidates, and its answer schema."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hindsight_integrations.models.protocols import Prompt, PromptMessage, Promp
 from hindsight_integrations.prompts.extract_facts import Passage, shown_with
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_MESSAGES = 32  # per answer; a passage of 3,000 characters seldom has more
-MOST_ENDED = 8  # memories per message, as many as a fact may end
+MOST_MESSAGES = 32  # maximum number per answer; a passage of 3,000 characters seldom has more
+MOST_ENDED = 8  # maximum number of memories per message, the same as for a fact
 MOST_TOKENS = 2_048  # maximum of an answer: most take under 50; the rest is for models that reason first
 
 

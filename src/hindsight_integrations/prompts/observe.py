@@ -12,7 +12,7 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
-# Of an answer: seven observations have about 700; the rest is for models that think aloud first.
+# Tokens of an answer; seven observations have about 700; the rest is for models that reason first.
 MOST_TOKENS = 4_096
 
 
@@ -24,7 +24,7 @@ class AnsweredObservation(BaseModel):
     # Local servers' grammars enforce these bounds, which stops small models that repeat themselves.
     text: str = Field(
         description="the observation: one or two plain sentences in the third person",
-        json_schema_extra={"maxLength": 500},  # above the check's limit, so that a cut text is rejected
+        json_schema_extra={"maxLength": 500},  # above the check's limit, so that a truncated text is rejected
     )
     facts: list[int] = Field(
         description="the numbers of the facts it tells of, at least one", json_schema_extra={"maxItems": 100}
@@ -47,7 +47,7 @@ def observe_prompt(
 ) -> Prompt[AnsweredObservations]:
     """Render the prompt for the facts of one entity.
 
-    The system message is the same for every entity, so that services can cache it; what changes stands behind it.
+    The system message is the same for every entity, so that services can cache it; variable parts follow it.
 
     Args:
         name: the entity's name.

@@ -19,7 +19,7 @@ def memory_line(recalled: RecalledUnit, *, numbered: bool = False) -> str:
     """Format a recalled unit on one line with its date and markers.
 
     An opinion is marked as the agent's, with its confidence; an invalid memory is marked as history. A lasting fact
-    without a time of its own has no date: it holds now, whenever it was said.
+    without a time of its own has no date, since it is valid now regardless of when it was mentioned.
 
     Args:
         recalled: the unit.

@@ -12,8 +12,8 @@ from hindsight_integrations.model.record_digest import Bound, DayValue, Figures,
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule, readable_time
 
-MOST_NAMED = 3  # maximum uncounted records listed
-MOST_PERIODS = 31  # maximum days, weeks or months listed, the latest
+MOST_NAMED = 3  # maximum number of uncounted records listed
+MOST_PERIODS = 31  # maximum number of days, weeks or months listed, the latest
 _TIMED = r"(?:today|this week|this month|all time|[A-Z][a-z]{2} \d[^:\n]*)[^:\n]*: (?:sum \S|no records|\d+ records?\b|\S+ \S+ in \d)"
 _OTHER = r"(?:goal at (?:most|least) \S|not counted, |by (?:day|week|month)\b|rows: (?:complete|cut), |figures are of |too many records )"
 DIGEST_LINE = rf"(?:Records, seen on [A-Z][^\n]*: [^\n]* records\b|= (?:{_TIMED}|{_OTHER}))[^\n]*"

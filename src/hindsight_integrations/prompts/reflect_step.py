@@ -1,7 +1,7 @@
-"""The prompt of an agentic reflection step: a conversation that only grows, so that prompt caching works.
+"""The prompts of an agentic reflection: a conversation that is only appended to, so that services can cache it.
 
-The system message has the rules, the tools and who answers; then comes the question with what plain recall found; then step
-by step what the model did and what it got.
+The system message has the rules, the tools and the agent's profile. The question follows with the recalled memories, and then
+each step with its tool call and the result.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from hindsight_integrations.prompts.answered_opinions import texts_of
 from hindsight_integrations.prompts.rendering import fenced, template
 
 ANSWER = "answer"
-"""Tool name of a step that answers."""
+"""The tool name of a step that gives the answer."""
 
-MOST_TOKENS = 8_192  # maximum of a step, including reasoning
+MOST_TOKENS = 8_192  # maximum number of tokens of a step, including reasoning
 
 ArgumentValue: TypeAlias = str | int | float | bool | list[str]
 
@@ -51,7 +51,7 @@ class LookupStep(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     # Local servers' grammars enforce the bounds, which stops small models that repeat themselves.
-    # A default factory keeps the default out of the schema, because OpenAI's strict mode allows none.
+    # A default factory keeps the default out of the schema, because OpenAI's strict mode rejects defaults.
     thought: str = Field(
         default_factory=str,
         description="what is missing, in a sentence",
@@ -65,7 +65,7 @@ class LookupStep(BaseModel):
     @field_validator("arguments", mode="before")
     @classmethod
     def _from_an_object(cls, given: object) -> object:
-        """Accept an object instead of a list of arguments, and null for omitted fields, as many models write."""
+        """Accept an object instead of a list of arguments, and null for omitted fields, since many models return these."""
         if isinstance(given, str):
             try:
                 given = json.loads(given or "{}")
@@ -114,7 +114,7 @@ class ReflectStepAnswer(LookupStep):
     @field_validator("answer", mode="before")
     @classmethod
     def _of_an_answer(cls, given: object, step: ValidationInfo) -> object:
-        """Drop the empty answer that some models write next to a call."""
+        """Drop the empty answer that some models return with a tool call."""
         return given if step.data.get("tool") == ANSWER else None
 
 
@@ -171,7 +171,7 @@ def with_calls_left(message: PromptMessage, calls: int) -> PromptMessage:
 
 
 def step_said(step: LookupStep) -> PromptMessage:
-    """Format a call for the conversation, exactly as the model must write the next one."""
+    """Format a call for the conversation, in the format that the model must use for the next one."""
     written = step.model_dump()
     return PromptMessage(PromptRole.ASSISTANT, json.dumps(written, ensure_ascii=False))
 
@@ -185,18 +185,18 @@ def result_said(tool: str, lines: Sequence[str], note: str = "") -> PromptMessag
 
 
 def problem_said(tool: str, problem: str) -> PromptMessage:
-    """Format why a call failed."""
+    """Format the reason of a failed call."""
     return PromptMessage(PromptRole.USER, f"{tool} gave nothing:\n{fenced('PROBLEM', [problem])}")
 
 
 def reflect_step_prompt(messages: Sequence[PromptMessage], *, streamed: bool = False) -> Prompt[LookupStep]:
-    """Build the prompt for the next step; in a streamed reflection without the answer, which is written afterwards."""
+    """Build the prompt for the next step; in a streamed reflection the answer has a separate prompt."""
     schema = LookupStep if streamed else ReflectStepAnswer
     return Prompt("reflect_step", tuple(messages), schema, most_tokens=MOST_TOKENS)
 
 
 def last_step_prompt(messages: Sequence[PromptMessage], why: str) -> Prompt[FinalAnswer]:
-    """Build the prompt for the answer from what was shown so far."""
+    """Build the prompt for the final answer from the conversation so far."""
     asked = _asked(messages, f"{why} {template('reflect_last_step')}".strip())
     return Prompt("reflect_answer", asked, FinalAnswer, most_tokens=MOST_TOKENS)
 
@@ -210,7 +210,7 @@ def streamed_last_step_prompt(
 
 
 def _asked(messages: Sequence[PromptMessage], text: str) -> tuple[PromptMessage, ...]:
-    """Append a user text to the conversation, merged with a preceding user message, since many chat templates need turns to alternate."""
+    """Append a user text to the conversation; merge it with a preceding user message, since many chat templates require alternating roles."""
     *before, last = messages
     if last.role is PromptRole.USER:
         return (*before, PromptMessage(PromptRole.USER, f"{last.text}\n\n{text}"))

@@ -14,13 +14,13 @@ from hindsight_integrations.model.opinions import EvidenceStrength
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_PAIRS = 25  # maximum pairs per prompt: five new opinions with five held ones each
-# Of an answer: 25 relations have about 1,500; the rest is for models that think aloud first.
+MOST_PAIRS = 25  # maximum number of pairs per prompt: five new opinions with five held ones each
+# Tokens of an answer; 25 relations have about 1,500; the rest is for models that reason first.
 MOST_TOKENS = 6_144
 
 
 class Relation(StrEnum):
-    """How a new opinion relates to one that is held."""
+    """The relation of a new opinion to a held one."""
 
     SAME = "same"
     REFINES = "refines"

@@ -1,4 +1,4 @@
-"""Shared rendering: loading templates, and fencing text as data."""
+"""Load prompt templates, and fence text as data."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def template(name: str) -> str:
 
 
 def fenced(label: str, lines: Iterable[str]) -> str:
-    """Fence lines between markers that the lines cannot imitate: memory text is data, never an instruction."""
+    """Enclose lines in markers that the lines cannot contain, so that the model treats memory text as data."""
     body = "\n".join(lines).replace("<<<", "< < <").replace(">>>", "> > >")
     return f"<<<{label}\n{body}\n{label}>>>"

@@ -1,4 +1,4 @@
-"""The repair prompt: the same conversation plus the unusable answer and its problem; and the retry loop."""
+"""Request an answer from a model, and request it again with a description of its faults if it is invalid."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from hindsight_integrations.prompts.rendering import template
 
 T = TypeVar("T", bound=BaseModel)
 
-# Of an unusable answer shown again: enough to mend, and a loop of 58k words stays affordable.
+# Maximum number of characters of an invalid answer in the repair prompt, which limits its cost.
 ANSWER_CHARACTERS = 4000
 PROBLEM_CHARACTERS = 500
 
 
 def repair_prompt(prompt: Prompt[T], *, answer: str, problem: str) -> Prompt[T]:
-    """Extend `prompt` by the model's answer and the validation error."""
+    """Extend a prompt with the model's answer and its faults."""
     shown = clean_text(answer[:ANSWER_CHARACTERS]) or "(nothing)"
     instruction = template("repair").replace("{problem}", clean_text(problem[:PROBLEM_CHARACTERS]))
     more = (PromptMessage(PromptRole.ASSISTANT, shown), PromptMessage(PromptRole.USER, instruction))
     return replace(prompt, messages=(*prompt.messages, *more))
 
 
-REPAIRS = 2  # attempts after the first answer
+REPAIRS = 2  # maximum number of attempts after the first answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,18 @@ async def complete_with_repair(
     check: Callable[[T], str] | None = None,
     keep_last: bool = False,
 ) -> RepairedAnswer[T]:
-    """Request an answer, and request it again at most twice while it is unusable.
+    """Request an answer, and request it again at most twice while it is invalid.
 
     Args:
         model: the model to call.
         prompt: the prompt.
-        check: returns the problem of an answer that matches the schema, in words for the model; "" if there is none.
-        keep_last: whether an answer that matches the schema is good enough, so that a failed repair of it does not raise.
+        check: function that describes the faults of an answer to the model; "" if there are none.
+        keep_last: if a repair fails, return an earlier answer that matches the schema instead of raising.
 
     Raises:
-        ModelUnavailable: the model could not be reached at one of the tries.
-        ModelRefused: its service refuses the key.
-        PromptTooLong: the prompt does not fit its context.
+        ModelUnavailable: the model could not be reached in one of the attempts.
+        ModelRefused: the service rejected the API key.
+        PromptTooLong: the prompt does not fit the model's context.
     """
     request, tokens_in, tokens_out, problem, last = prompt, 0, 0, "", None
     for tries in range(1, 2 + REPAIRS):
@@ -86,7 +86,7 @@ async def complete_with_repair(
             tokens_in, tokens_out = tokens_in + error.tokens_in, tokens_out + error.tokens_out
             found, text, problem = None, error.output, error.problem
             if not error.cut_off:
-                found = written_answer(prompt.schema, text)  # not worth another call
+                found = written_answer(prompt.schema, text)  # avoids another call
         except ModelError:
             if last is None or not keep_last:
                 raise

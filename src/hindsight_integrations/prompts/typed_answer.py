@@ -1,4 +1,4 @@
-"""Structured answers in the caller's schema: within the answer if one call gives both, else by a separate prompt."""
+"""Structured answers in the caller's schema, as a field of the answer or by a separate prompt."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ A = TypeVar("A", bound=BaseModel)
 T = TypeVar("T", bound=BaseModel)
 
 OUTPUT = "output"
-"""The answer's field with the structured answer."""
+"""Name of the field with the structured answer."""
 
 
-@lru_cache(maxsize=64)  # cached, so that the same classes give the identical schema
+@lru_cache(maxsize=64)  # so that the same arguments give the same class
 def with_output(answer: type[A], output: type[BaseModel]) -> type[A]:
     """Extend an answer's schema by a field for the structured answer.
 
@@ -35,7 +35,7 @@ def with_output(answer: type[A], output: type[BaseModel]) -> type[A]:
 def typed_answer_prompt(
     question: str, answer: str, memories: Iterable[tuple[str, RecalledUnit]], schema: type[T]
 ) -> Prompt[T]:
-    """Render a finished answer, to be converted to the caller's schema.
+    """Render the prompt that converts a finished answer to the caller's schema.
 
     Args:
         question: the question.

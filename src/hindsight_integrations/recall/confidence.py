@@ -30,7 +30,7 @@ from hindsight_integrations.recall.rerank import Ranking
 from hindsight_integrations.recall.retrieval import ChannelResults
 
 EVERYTHING, NOTHING = -math.inf, math.inf
-"""Minimum final scores that let through the whole ranking, or nothing."""
+"""Minimum final scores that accept the whole ranking, or none of it."""
 
 WORD = 0.05
 """Cosine, on the reference scale, equivalent to 1 BM25 point per word of the question."""
@@ -41,9 +41,9 @@ class Bar:
     """Thresholds for memories likely to help.
 
     Attributes:
-        nearness: minimum nearness of the best memory; below it nothing is likely to help, unless `logit` is reached.
-        logit: reranker logit that suffices instead of nearness; infinity if nearness alone decides.
-        behind: maximum distance of a final score from the best.
+        nearness: minimum nearness of the best memory; below it no memory is likely to help, unless `logit` is reached.
+        logit: reranker logit that suffices if the nearness is too low; infinity if only the nearness counts.
+        behind: maximum difference between the best final score and another.
     """
 
     nearness: float
@@ -51,8 +51,8 @@ class Bar:
     behind: float
 
 
-# Measured on LoCoMo conv-26, 41, 43: at 1,024 tokens each pair of nearness and distance costs at
-# most 0.5 points of evidence, and no answers on four Memora weeks and the LongMemEval sample.
+# With 1,024 tokens on LoCoMo conversations 26, 41 and 43, each pair of `nearness` and `behind` loses at most 0.5 points of
+# evidence recall. On four Memora weeks and the LongMemEval sample it loses no answer.
 UNREAD = Bar(nearness=0.44, logit=math.inf, behind=2.5 / RRF_K)
 READ_BY: Mapping[str, Bar] = MappingProxyType(
     {"cross-encoder/ms-marco-MiniLM-L12-v2": Bar(nearness=0.45, logit=-6.0, behind=14.0)}
@@ -76,10 +76,10 @@ def nearness(cosine: float, bm25: float, text: str) -> float:
 
 
 def likely_from(run: RecallContext, channels: ChannelResults, ranking: Ranking) -> float:
-    """Return the minimum final score of a memory likely to help; minus infinity if all are, infinity if none is.
+    """Return the minimum final score of a memory likely to help; minus infinity to accept all memories, infinity to reject all.
 
-    All are if the question is only a time, since it is not similar to any of its answers, and if a channel failed, since missing
-    results then prove nothing.
+    All memories are accepted if the question only names a time, since its answers are not similar to it, or if a channel failed,
+    since low scores may then be due to missing results.
 
     Args:
         run: the current recall.
@@ -100,15 +100,15 @@ def likely_from(run: RecallContext, channels: ChannelResults, ranking: Ranking) 
     )
     if near < bar.nearness and not (len(logits) and float(logits.max()) >= bar.logit):
         run.trace.notes.append(
-            f"relevance: nothing found is likely to help (nearness {near:.2f}, {bar.nearness} at least)"
+            f"relevance: no memory is likely to help (nearness {near:.2f}, minimum {bar.nearness})"
         )
         return NOTHING
     return float(ranking.scores.max()) - bar.behind
 
 
-def likely(ranking: Ranking, least: float) -> tuple[Ranking, dict[int, Fate]]:
-    """Return the part of the ranking with at least this final score, and the fate of the rest by row id."""
-    count = int(np.count_nonzero(ranking.scores >= least))
+def likely(ranking: Ranking, minimum: float) -> tuple[Ranking, dict[int, Fate]]:
+    """Split off the units with a lower final score; return the remaining ranking and the fate of each other unit by row id."""
+    count = int(np.count_nonzero(ranking.scores >= minimum))
     unlikely = dict.fromkeys(ranking.ids[count:].tolist(), Fate.UNLIKELY)
     return (ranking.at(np.arange(count)) if unlikely else ranking), unlikely
 
@@ -117,24 +117,24 @@ def _relevance_best(hits: Hits, missing: float) -> float:
     return float(hits.scores.max()) if len(hits.scores) else missing
 
 
-# Units checked, by cosine and BM25; 15 and 20 were the best of 5 to 30 on the fitting conversations.
+# Number of best units, by cosine and BM25, that the signals use. Of the values from 5 to 30, 15 and 20 fitted best.
 UNITS_READ = 15
-CHARACTERS_READ = 2_000  # per unit; limits the cost (no source)
+CHARACTERS_READ = 2_000  # maximum per unit, to limit the cost (no source)
 
-# Values of `words` and `share` if a question names no speaker, or several: their means over questions naming one, printed
-# by hindsight-evals bench abstention.
+# Values of `words` and `share` for questions that name no speaker or several: the means over questions that name one,
+# printed by `hindsight-evals bench abstention`.
 NEUTRAL_WORDS, NEUTRAL_SHARE = 0.2, 0.76
 
 
-# Answer signals consider who the units are about, not only how similar they are. If only Maria adopted something,
-# "What did Maria adopt?" and "What did John adopt?" find the same turn, but only the first has an answer.
+# Similarity does not show whose facts the units are. If only Maria adopted a pet, "What did Maria adopt?" and "What did
+# John adopt?" retrieve the same turn, but only the first question has an answer.
 @dataclass(frozen=True, slots=True)
 class QuestionNames:
     """The names in a question, normalised.
 
     Attributes:
-        speaker: normalised names of the only speaker named; empty if none or several are named.
-        others: all other names, known to the bank or not.
+        speaker: normalised names of the speaker, if the question names exactly one; else empty.
+        others: all other names, including those the bank does not contain.
     """
 
     speaker: frozenset[str] = frozenset()
@@ -151,9 +151,9 @@ class AnswerSignals:
     Attributes:
         cosine: cosine of the best own unit, on the reference scale, where 0.3 is the channel floor and 0.7 a semantic link.
         words: BM25 of the best own unit minus that of the best other unit, relative to the higher one, in [-1, 1].
-        share: share of own units among the first 15, the n-th weighted 1/n, in [0, 1].
+        share: share of own units among the first 15, the n-th weighted by 1/n, in [0, 1].
         names: share of the question's other names that those 15 mention, in [0, 1]; 1 if there are none.
-        logit: reranker logit of the best own unit; None if the reranker read none.
+        logit: reranker logit of the best own unit; None if the reranker scored none.
     """
 
     cosine: float
@@ -168,7 +168,7 @@ def names_in_question(text: str, speaker: frozenset[str], languages: Sequence[La
 
     Args:
         text: the question.
-        speaker: normalised names of the speaker it names, if any.
+        speaker: normalised names of the speaker that the question names; empty for none.
         languages: possible languages of the question.
     """
     spotted = NameSpotter([text], people=speaker, aliases=(), languages=languages).names_in(text)
@@ -182,11 +182,11 @@ def answer_signals(
     """Compute the answer signals of the returned units.
 
     Args:
-        units: at least one unit. They are reordered by cosine and BM25 alone, because fusion may favour the named speaker, which
-            would bias the signals.
+        units: the returned units, at least one. They are reordered by cosine and BM25 only, because the graph channel favours the
+            named speaker, which would bias the signals.
         names: the names in the question.
         thresholds: thresholds of the embedder that produced the cosines.
-        logits: reranker logits by unit id, for the units it read.
+        logits: reranker logits by unit id, for the units that the reranker scored.
     """
     seen = sorted(units, key=_fused, reverse=True)[:UNITS_READ]
     texts = [item.unit.text[:CHARACTERS_READ].casefold() for item in seen]
@@ -278,7 +278,7 @@ def _mentioned(names: Collection[str], texts: Sequence[str]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A logistic model: log-odds = bias + relevance * (logit or cosine) + words * ... + share * ... + names * ..."""
+    """Weights of a logistic model of the answer signals; `relevance` weighs the logit, or the cosine without a reranker."""
 
     bias: float
     relevance: float
@@ -287,22 +287,22 @@ class Weights:
     names: float
 
 
-# Printed by hindsight-evals bench abstention: LoCoMo conv-26, 41, 43 (turns) and 26, 41 (facts), 2026-11-22.
+# Printed by `hindsight-evals bench abstention`, 2026-11-22: LoCoMo conversations 26, 41, 43 (turns) and 26, 41 (facts).
 WITHOUT_RERANKER = Weights(bias=-9.70, relevance=11.29, words=0.83, share=2.94, names=1.39)
 WITH_RERANKER = Weights(bias=-4.12, relevance=0.32, words=0.26, share=3.28, names=0.76)
 
 
 WHOLE = 0.9
-"""Confidence if all memories of a kind or time are returned: all of 24 complete tables on Memora weeks held the answer, which is
-25 of 26 by Laplace's rule; rounded down."""
+"""Confidence if all memories of a kind or time are returned. All 24 complete tables on Memora weeks contained the answer; Laplace's
+rule of succession gives 25/26, rounded down here."""
 
 
 def confidence(signals: AnswerSignals, *, named: bool = True) -> float:
-    """Return the probability of an answer given these signals, in [0, 1]; increases with every signal.
+    """Return the probability that the units contain an answer, in [0, 1]; increases with every signal.
 
-    If no speaker is named, the higher of two models is used: a cross-encoder, trained on passages that answer a search, gives a low
-    score to "what should I cook" with a list of meals, although they are similar. If one is named, the cross-encoder is used alone,
-    because only it tells one speaker from another.
+    With a reranker there are two models, one that uses its logit and one that uses the cosine. If no speaker is named, the higher
+    probability counts: a cross-encoder is trained on passages that answer a query, and scores a list of meals low for "what should
+    I cook". If a speaker is named, only the logit's counts, because cosines do not distinguish speakers.
 
     Args:
         signals: signals of the returned units.
@@ -310,8 +310,8 @@ def confidence(signals: AnswerSignals, *, named: bool = True) -> float:
     """
     if signals.logit is None:
         return _probability(WITHOUT_RERANKER, signals.cosine, signals)
-    read = _probability(WITH_RERANKER, signals.logit, signals)
-    return read if named else max(read, _probability(WITHOUT_RERANKER, signals.cosine, signals))
+    reranked = _probability(WITH_RERANKER, signals.logit, signals)
+    return reranked if named else max(reranked, _probability(WITHOUT_RERANKER, signals.cosine, signals))
 
 
 def _probability(weights: Weights, relevance: float, signals: AnswerSignals) -> float:
@@ -332,7 +332,7 @@ def recall_confidence(
     Args:
         run: the current recall.
         units: returned units by row id, best first.
-        ranking: the ranking, with the reranker's logits if there are any.
+        ranking: the ranking, with reranker logits if there is a reranker.
         digests: the returned record digests.
     """
     with timed(run.trace, "confidence") as detail:
@@ -343,10 +343,10 @@ def recall_confidence(
             return 0.0
         names = names_in_question(run.query.text, run.named.speaker, run.services.languages)
         thresholds = run.services.embedder.identity.thresholds
-        read = dict(
+        scored = dict(
             zip(ranking.ids[ranking.read].tolist(), ranking.logits[ranking.read].tolist(), strict=True)
         )
-        logits = {item.unit.id: read[row] for row, item in units.items() if row in read}
+        logits = {item.unit.id: scored[row] for row, item in units.items() if row in scored}
         signals = answer_signals(list(units.values()), names, thresholds, logits)
         if names.speaker:
             detail["about"] = " or ".join(sorted(names.speaker))
@@ -355,7 +355,7 @@ def recall_confidence(
 
 
 def _whole(run: RecallContext, units: Mapping[int, RecalledUnit], digests: Sequence[RecordDigest]) -> str:
-    """Describe the complete set that answers the question; empty if completeness is unknown."""
+    """Name the complete set of memories that was returned; empty if the result may be incomplete."""
     if complete := next((digest for digest in digests if digest.rows and digest.complete), None):
         return f"{complete.kind} records"
     if any(unit.reason is RecallReason.OVERVIEW for unit in units.values()):

@@ -1,4 +1,4 @@
-"""One recall under way: what every stage reads, and the trace that each writes what it did into."""
+"""The state that the stages of a recall share: the query, its analysis and the trace."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class RecallQuestion:
     Attributes:
         query: the checked query.
         view: the bank at one revision.
-        services: the engine's.
-        trace: stages and notes so far.
-        missing: row ids of units that could not be read: erased meanwhile, or damaged.
+        services: the engine's services.
+        trace: the stages and notes so far.
+        missing: row ids of units that could not be read, because they are damaged or were erased during the recall.
         items: the items of documents that are valid at the time of the query.
-        read: units read so far by row id; None for missing ones.
+        read: the units read so far, by row id; None for missing ones.
     """
 
     query: RecallQuery
@@ -45,7 +45,7 @@ class RecallQuestion:
     read: dict[int, MemoryUnit | None] = field(default_factory=dict)
 
     def units(self, ids: IntArray) -> dict[int, MemoryUnit]:
-        """Units by row id, in the order of `ids`, each read once from the ledger; missing ones are left out."""
+        """Return units by row id, in the order of `ids`, without missing ones; each is read from the ledger once."""
         unread = [row for row in ids.tolist() if row not in self.read]
         if unread:
             units = self.view.ledger.units.get(self.view.bank, np.array(unread, np.int64))
@@ -54,26 +54,26 @@ class RecallQuestion:
 
     @property
     def limit(self) -> int:
-        """Candidates per channel."""
+        """Maximum number of candidates per channel."""
         return self.services.config.recall.candidates[list(Budget).index(self.query.budget)]
 
     @property
     def rerank_limit(self) -> int:
-        """Candidates the reranker may read."""
+        """Maximum number of candidates for the reranker."""
         return self.services.config.recall.rerank_candidates[list(Budget).index(self.query.budget)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallContext(RecallQuestion):
-    """One recall: the query, and the analysis of its words.
+    """A query to a bank, and its analysis.
 
     Attributes:
-        vector: of the question, unit norm.
-        window: time of the question, given or found in its text; None without one.
+        vector: the embedded question, unit norm.
+        window: the time window of the question, passed by the caller or parsed from the text; None if there is none.
         selected: the memories that may be returned.
-        time_alone: whether the question asks for a time only ("What happened last week?"), so that everything of it matches.
-        named: entities that the question names, and whether one of them is a speaker.
-        walk: how far the graph channel may go.
+        time_alone: whether the question only names a time ("What happened last week?"), so that every memory of that time matches.
+        named: the entities that the question names, and the speaker among them.
+        walk: the links that the graph channel may follow.
     """
 
     vector: Vector
@@ -86,10 +86,7 @@ class RecallContext(RecallQuestion):
 
 @contextmanager
 def timed(trace: Trace, stage: str) -> Iterator[dict[str, str | int | float]]:
-    """Time the block as a stage of the trace; entries that it adds to the dict become the detail of the stage.
-
-    Stages are appended as they finish.
-    """
+    """Time a block and append it to the trace as a stage, with the entries of the yielded dict as its detail."""
     started = time.perf_counter()
     detail: dict[str, str | int | float] = {}
     yield detail

@@ -2,8 +2,8 @@
 
 "Suggest a recipe" is not similar to a memory of an allergy. So a prompt always includes the user's lasting facts, the most similar
 to the question first. A request ("Suggest ...", "What should I ...") gets more of them than a factual question, within the budget,
-because similarity cannot tell which of them it needs. A small bank is included whole, and small talk gets core memory only. In a
-bank without lasting memories (messages kept word for word) the best matches replace them, and a request gets more of the ranking.
+because similarity does not show which of them it needs. A small bank is included whole, and small talk gets core memory only. In a
+bank without lasting facts (messages stored verbatim) the best matches replace them, and a request gets more of the ranking.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from hindsight_integrations.recall.packing import costs, fitting
 from hindsight_integrations.recall.rerank import Ranking
 
 LASTING_SHARE, CURRENT_SHARE = 0.5, 0.25  # of the budget; the latest memories get the rest (no source)
-MOST_LASTING = 500  # latest facts that are ordered: about 10,000 tokens (no source)
+MOST_LASTING = 500  # number of latest facts in an overview, about 10,000 tokens (no source)
 MOST_CURRENT = 100  # latest memories read per kind of record (no source)
 
 
 # The overview for "What do you know about me?", a question that is not similar to any of its answers:
 # lasting facts by subject, then current goals, tasks and upcoming events, then the latest memories. Each part
-# has a share of the budget; what it does not use goes to the next.
+# has a share of the budget, and leaves unused tokens to the next.
 def overview(run: RecallContext, filtered: BoolArray) -> IntArray:
-    """Return the row ids of an overview in display order: the whole bank, which packing cuts to the budget.
+    """Order all memories of a bank for an overview; return their row ids, which packing cuts to the budget.
 
     Args:
         run: the current recall.
@@ -67,7 +67,7 @@ def overview(run: RecallContext, filtered: BoolArray) -> IntArray:
 
 
 def _by_subject(run: RecallContext, ids: IntArray) -> IntArray:
-    """Order facts in a chain from the latest: each is followed by the most similar remaining fact."""
+    """Order facts (by row id) by similarity: start with the latest, and follow each with the most similar remaining fact."""
     stored = run.view.ledger.units.vectors(run.view.bank, ids)
     ids = np.array([row for row in ids.tolist() if row in stored], np.int64)
     if not len(ids):
@@ -84,7 +84,7 @@ def _by_subject(run: RecallContext, ids: IntArray) -> IntArray:
 
 
 def _current(run: RecallContext, shown: BoolArray) -> Iterator[int]:
-    """Yield the row ids of memories with open goals, then tasks, then upcoming events, each by time."""
+    """Yield the row ids of memories with goals, then open tasks, then upcoming events, each by time."""
     query, view = run.query, run.view
     for kind in (RecordKind.GOAL, RecordKind.TASK, RecordKind.EVENT):
         try:
@@ -114,7 +114,7 @@ CORE_TOKENS = 400  # [design 6]
 STAND_INS = 5  # best matches used if no memory is marked as lasting [issue 39]
 SMALL_BANK = 2  # a bank is small if it fits into half of the budget [issue 39]
 SPEAKING = frozenset({EntityRole.SPEAKER, EntityRole.USER})
-LOOKED_AT = 200  # lasting facts considered, the most similar to the question: about 2,000 tokens
+CONSIDERED = 200  # lasting facts, the most similar to the question: about 2,000 tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,8 @@ class PromptMemories:
 
     Attributes:
         ids: row ids in display order, (n,).
-        scores: final scores, (n,); memories no channel found get the lowest score of the ranking.
-        reasons: the reasons of rows that are included for something other than their rank.
+        scores: final scores, (n,); memories outside the ranking get its lowest score.
+        reasons: the reason of each row that is included for another reason than its rank, by row id.
     """
 
     ids: IntArray
@@ -167,14 +167,14 @@ def with_core(run: RecallContext, ranking: Ranking, likely: Ranking, filtered: B
 
 
 def _scores(ids: IntArray, ranking: Ranking) -> Float64Array:
-    """Return the final scores of rows, (n,); rows no channel found get the lowest score of the ranking."""
+    """Return final scores by row id, (n,); rows outside the ranking get its lowest score."""
     scores = dict(zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True))
     lowest = float(ranking.scores.min()) if len(ranking.scores) else 0.0
     return np.array([scores.get(row, lowest) for row in ids.tolist()], np.float64)
 
 
 def answering(units: Mapping[int, RecalledUnit], likely: Ranking) -> dict[int, RecalledUnit]:
-    """Return the units that may answer the question, from which confidence is computed."""
+    """Return the units whose scores determine the confidence: those likely to help, and those of an overview."""
     found = set(likely.ids.tolist())
     return {row: unit for row, unit in units.items() if row in found or unit.reason is RecallReason.OVERVIEW}
 
@@ -185,10 +185,10 @@ def core_budget(query: RecallQuery) -> int:
 
 
 def _core(run: RecallContext, ranking: Ranking, filtered: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return row ids of core memory within its budget, most similar to the question first, and of extras for a request."""
+    """Return the row ids of core memory within its budget, most similar to the question first, and more facts for a request."""
     columns = run.view.columns
     holds = filtered & valid_at(columns, run.query.as_of) & of_types(columns, list(FactType))
-    holds[columns.positions(run.items.heads)] = False  # documents are found by the question itself
+    holds[columns.positions(run.items.heads)] = False  # documents are returned only if they match
     lasting = holds & (columns.lasting > 0)
     if not lasting.any():
         return _stand_ins(run, ranking, holds), ranking.ids if _requests(run) else ranking.ids[:0]
@@ -197,7 +197,7 @@ def _core(run: RecallContext, ranking: Ranking, filtered: BoolArray) -> tuple[In
         nearness = np.nan_to_num(run.view.scorer.similarities(run.vector, ids))
     except StorageError:
         nearness = np.zeros(len(ids), np.float32)
-    nearest = _of_the_asker(run, ids[np.lexsort((-ids, -nearness))][:LOOKED_AT])
+    nearest = _of_the_asker(run, ids[np.lexsort((-ids, -nearness))][:CONSIDERED])
     core = fitting(nearest, core_budget(run.query), columns, run.query.form)
     return core, nearest if _requests(run) else nearest[:0]
 
@@ -209,12 +209,12 @@ def _requests(run: RecallContext) -> bool:
 
 
 def _stand_ins(run: RecallContext, ranking: Ranking, holds: BoolArray) -> IntArray:
-    """Return the best matches among world facts; empty for small talk, which matches nothing."""
+    """Return the best matches among world facts, in place of lasting facts; empty for small talk."""
     if asks_nothing(run):
         return np.empty(0, np.int64)
     columns = run.view.columns
-    told = columns.allowed(ranking.ids, holds & of_types(columns, [FactType.WORLD]))
-    return fitting(ranking.ids[told][:STAND_INS], core_budget(run.query), columns, run.query.form)
+    world = columns.allowed(ranking.ids, holds & of_types(columns, [FactType.WORLD]))
+    return fitting(ranking.ids[world][:STAND_INS], core_budget(run.query), columns, run.query.form)
 
 
 def _of_the_asker(run: RecallContext, ids: IntArray) -> IntArray:

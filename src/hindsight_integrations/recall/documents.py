@@ -1,4 +1,4 @@
-"""Documents in a recall: composed of their valid items, and shortened to the best-matching ones if they do not fit."""
+"""Documents in a recall: a head with its valid items, or the best-matching ones if not all fit the budget."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class ServedDocument:
     """A document that may be returned.
 
     Attributes:
-        head: text of its head.
-        served: all its items.
+        head: the head's text.
+        served: all items of the document.
         best_first: positions of the items, best match for the question first.
     """
 
@@ -32,7 +32,7 @@ class ServedDocument:
     best_first: tuple[int, ...]
 
     def within(self, tokens: int, counter: TokenCounter) -> ServedItems | None:
-        """Return the head with as many of the best items as fit; None if not even one does.
+        """Return the head with as many of the best items as fit; None if none fits.
 
         Args:
             tokens: the token budget.
@@ -66,11 +66,11 @@ def documents_among(
 
     Args:
         ids: row ids.
-        items: the items returned with each document.
+        items: the items to return with each document.
         view: a view of the bank.
         counter: token counter.
         form: text form of the heads.
-        matches: row ids of the items that the channels found, best first.
+        matches: row ids of the items in the channels' results, best first.
     """
     served = read_items(items.rows_of(ids), view.ledger, view.bank)
     if not served:

@@ -67,7 +67,7 @@ def source_chunks(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tupl
 
 
 def _sources(item: RecalledUnit, turns: Sequence[SourceTurn] | None) -> list[UnitSource] | None:
-    """Return a unit's sources, except those the unit itself shows word for word; None if they are no longer known."""
+    """Return a unit's sources, except those that the unit repeats verbatim; None if their text was not stored."""
     if item.unit.document_id is not None:
         return [UnitSource(item.unit.document_id, item.unit.chunk)]
     if item.unit.speaker:
@@ -107,7 +107,7 @@ def with_history(turn: SourceTurn, columns: Columns, valid: BoolArray) -> Source
 
 
 def _chunks(run: RecallContext, sources: Mapping[UnitSource, Sequence[str]]) -> list[RecalledChunk]:
-    """Return whole passages, then the beginning of the first that does not fit; erased ones are left out.
+    """Return the passages that fit, then the beginning of the first that does not; erased ones are left out.
 
     A passage is 3,000 characters, so skipping one that does not fit (as `pack` does with units) could leave most of a small budget
     unused; its beginning is worth more. Passages are tokenised here, since only units have stored token counts.
@@ -167,10 +167,9 @@ def fitting(text: str, max_tokens: int, counter: TokenCounter) -> tuple[str, int
 
 
 def stood(view: BankView, rows: IntArray, as_of: datetime | None) -> BoolArray:
-    """Return a mask, (n,), over units (by row id): False for an observation of which a fact was not valid at `as_of`.
+    """Return a mask of units (by row id), (n,): False for an observation with a source fact that was not valid at `as_of`.
 
-    The observation's own dates do not show that: it is never older than its newest fact, but a fact may have been invalid at
-    `as_of` and valid again since.
+    The observation's own dates do not show this: a fact may have been invalid at `as_of` and become valid again later.
     """
     if as_of is None or not len(rows):
         return np.ones(len(rows), bool)
@@ -224,7 +223,7 @@ def _observed(run: RecallContext, mentioned: Mapping[int, Entity], rows: IntArra
 def _by_entity(
     shown: Mapping[int, RecalledUnit], mentioned: Mapping[int, Entity], mentions: Mentions
 ) -> tuple[EntityObservations, ...]:
-    """Group observations by entity, each once, under its first entity."""
+    """Group observations by entity; one of several entities is listed once, under the first."""
     pairs = set(zip(mentions.units.tolist(), mentions.entities.tolist(), strict=True))
     left = dict(shown)
     found = []
@@ -238,7 +237,7 @@ def _by_entity(
 def _with_stale(
     run: RecallContext, shown: Mapping[int, RecalledUnit], found: tuple[EntityObservations, ...]
 ) -> tuple[EntityObservations, ...]:
-    """Mark entities as stale if a shown observation of theirs was made from facts that have changed since."""
+    """Mark entities as stale if the facts of one of their returned observations have changed since."""
     if not found:
         return ()
     ledger, bank = run.view.ledger, run.view.bank

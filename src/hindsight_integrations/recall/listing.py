@@ -1,4 +1,4 @@
-"""Enumeration: every matching unit, page by page, whereas recall returns the best ones; and aggregates over records.
+"""Enumeration of all matching units, page by page, and aggregates over records.
 
 Pagination is by key, not by offset: the next page starts after the last unit of this one, so concurrent retains do not shift
 pages. Units newer than the first page are left out, so an enumeration ends however fast the bank grows.
@@ -91,7 +91,7 @@ def memories_of(entries: Sequence[RecordEntry]) -> tuple[MemoryUnit, ...]:
 
 
 def _in_one_unit(entries: Sequence[RecordEntry]) -> tuple[str, tuple[str, ...], list[Decimal]]:
-    """Return the most frequent unit, the units converted to it, and the numbers in it."""
+    """Return the most frequent unit, the other units that convert to it, and the numbers in it."""
     units = [unit_of(entry.record) for entry in entries]
     counted = Counter(units)
     wanted = max(counted, key=lambda unit: counted[unit], default="")
@@ -131,12 +131,12 @@ class UnitFilter:
     """The filters of an enumeration.
 
     Attributes:
-        types: networks, sorted, without duplicates.
+        types: fact types, sorted, without duplicates.
         entity: id of an entity the units mention; None for any.
-        window: time window in which the units happened or were mentioned.
-        as_of: conversation time of the requested state; None for now.
+        window: time window of the units' events or mentions; None for any time.
+        as_of: conversation time at which units must be valid; None for now.
         tags: requested visibility tags, sorted.
-        tags_match: how the tags select.
+        tags_match: rule by which a unit's tags match.
         include_invalidated: whether to include invalid units.
         tag_groups: further conditions on tags, all of which must hold.
         metadata: a condition on metadata; None for no condition.

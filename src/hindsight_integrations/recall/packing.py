@@ -31,15 +31,15 @@ from hindsight_integrations.recall.rerank import Ranking
 from hindsight_integrations.services import Services
 
 COMPARED = 20  # top of the ranking that is reordered: about what a short prompt shows (no source)
-ALIKE = 0.6  # share of common words; pairs that restate a value have 0.6 to 0.8 (no source)
+ALIKE = 0.6  # minimum share of common words; two statements of one value share 0.6 to 0.8 (no source)
 
 _WORD = re.compile(r"\w+")
 
 
 def in_better_order(run: RecallContext, ranking: Ranking) -> Ranking:
-    """Reorder the messages at the top of the ranking with `newest_first` and `user_first`; the scores keep their positions."""
+    """Reorder the messages at the top of the ranking by `newest_first` and `user_first`; only ids move, scores keep their positions."""
     if run.window is not None:
-        return ranking  # the time asked about distinguishes the statements
+        return ranking  # the question's time already selects among similar statements
     columns = run.view.columns
     at = columns.positions(ranking.ids[:COMPARED])
     places = np.flatnonzero((at >= 0) & (columns.speakers[at] > 0))
@@ -74,7 +74,7 @@ def newest_first(
 
     Args:
         words: words of each of n statements, best first; a message begins with its speaker's name.
-        mentioned: when each was said, in whole seconds, (n,): messages of one conversation may differ by less.
+        mentioned: time of each message in whole seconds, (n,), since messages of one conversation may be less than a second apart.
         asked: words of the question.
 
     Returns:
@@ -159,9 +159,9 @@ def pack(
 
     Eq. 17 stops at the first unit that does not fit; skipping it instead keeps small units behind a large one.
 
-    A larger budget never makes the result worse. Let a < b be budgets, and i the first unit on which the results differ. Up to i
-    both used the same P tokens and the same number of units, so k decides equally, and b has room for every unit that a has room
-    for. Hence b keeps i and a does not, because P + size(i) > a. So b uses at least P + size(i) > a tokens, more than a can, and
+    A larger budget never gives a worse result. Let a < b be budgets, and i the first unit on which the results differ. Up to i
+    both used the same P tokens and the same number of units, so k applies to both alike, and every unit that fits a fits b.
+    Hence b keeps i and a does not, because P + size(i) > a. So b uses at least P + size(i) > a tokens, more than a can, and
     the best-ranked unit on which they differ is kept by b. (b's units need not include all of a's: of sizes 6, 5 a budget of 5
     keeps the second, one of 6 the first.)
 
@@ -208,8 +208,8 @@ def pack_units(
         view: a view of the bank.
         query: the query, with the budget.
         services: the services, with the token counter.
-        items: the items returned with each document.
-        matches: row ids of the items that the channels found, best first.
+        items: the items to return with each document.
+        matches: row ids of the items in the channels' results, best first.
     """
     documents = documents_among(ids, items, view, services.tokens, form=query.form, matches=matches)
     tokens = costs(ids, documents, view.columns, query.form).tolist()
@@ -284,7 +284,7 @@ def hydrate(
 
 
 def channel_hits(hits: Hits, wanted: IntArray) -> dict[int, ChannelHit]:
-    """Return a channel's rank and score of the requested units; most of its hits are not among them."""
+    """Return a channel's rank and score of the requested units, by row id."""
     at = np.flatnonzero(np.isin(hits.ids, wanted))
     rows, scores = hits.ids[at].tolist(), hits.scores[at].tolist()
     return {

@@ -43,12 +43,12 @@ async def recall(query: RecallQuery, view: BankView, services: Services) -> Reca
     """Find the memories that answer a query and fit its token budget: Recall(B, Q, k) of paper eq. 7. Writes nothing.
 
     Args:
-        query: checked.
-        view: the bank, as of one revision.
-        services: the engine's.
+        query: the validated query.
+        view: the bank at one revision.
+        services: the engine's services.
 
     Raises:
-        IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
+        IndexOutOfStep: an index failed and could not be rebuilt (unless recall is configured to continue without it).
     """
     items = DocumentItems.at(view.columns, query.as_of)
     question = RecallQuestion(query=query, view=view, services=services, items=items)
@@ -61,14 +61,14 @@ async def recall(query: RecallQuery, view: BankView, services: Services) -> Reca
 
 
 def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: BoolArray) -> RecallResult:
-    """Fuse and rerank (paper sections 4.2.3 and 4.2.4); pack and hydrate within one read of the ledger.
+    """Fuse and rerank the candidates (paper sections 4.2.3 and 4.2.4), then pack them in one snapshot of the ledger.
 
-    No read of the ledger is held open while the reranker runs, which may take a second: it would delay writers.
+    The snapshot is opened after reranking, which may take a second: an open snapshot delays writers.
 
     Args:
-        run: the recall under way.
-        channels: what the channels found.
-        filtered: which units pass the filters, the time of the question aside, over the columns' positions.
+        run: the current recall.
+        channels: the channels' results.
+        filtered: mask of the units that pass the query's filters except its time, over the columns' positions.
     """
     ids, fused, turns = _fused(run, channels, run.selected.mask)
     ranking = rerank(run, ids, fused, turns, channels.matches)
@@ -79,12 +79,12 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: B
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The candidates of the channels, in order.
+    """The fused candidates, and their final ranking.
 
     Attributes:
-        ids: row ids, by fused score, (n,).
-        fused: their fused scores, (n,).
-        ranking: their final order.
+        ids: row ids, best fused score first, (n,).
+        fused: the fused scores, (n,).
+        ranking: the candidates after reranking.
     """
 
     ids: IntArray
@@ -95,13 +95,13 @@ class Candidates:
 def _packed(
     run: RecallContext, channels: ChannelResults, candidates: Candidates, filtered: BoolArray
 ) -> RecallResult:
-    """What fits into the token budget (paper section 4.2.5), and what the result says of itself.
+    """Pack the ranking into the token budget (paper section 4.2.5), and build the result with its additions and trace.
 
     Args:
-        run: the recall under way.
-        channels: what the channels found.
-        candidates: the same, fused and reranked.
-        filtered: which units pass the filters, the time of the question aside, over the columns' positions.
+        run: the current recall.
+        channels: the channels' results.
+        candidates: the candidates, fused and reranked.
+        filtered: mask of the units that pass the query's filters except its time, over the columns' positions.
     """
     allowed, ids, fused, ranking = run.selected.mask, candidates.ids, candidates.fused, candidates.ranking
     query, view, services, notes = run.query, run.view, run.services, run.trace.notes
@@ -134,7 +134,7 @@ def _packed(
     if run.missing:
         damaged = view.ledger.units.damaged(view.bank, np.array(sorted(run.missing), np.int64))
         result = replace(result, damaged=damaged)
-        notes += [f"damaged: {len(damaged)} memories found are left out"] if damaged else []
+        notes += [f"damaged: {len(damaged)} memories were left out"] if damaged else []
     if query.trace:
         with timed(run.trace, "trace"):
             traced = CandidateTrace(
@@ -147,7 +147,7 @@ def _packed(
 def _fused(
     run: RecallContext, channels: ChannelResults, allowed: BoolArray
 ) -> tuple[IntArray, Float64Array, TurnOrder | None]:
-    """Row ids and fused scores, best first, smoothed over neighbouring turns, and the order of these turns, if any."""
+    """Fuse the channels and smooth over neighbouring turns; return row ids and scores, best first, and the order of the turns, if any."""
     columns = run.view.columns
     with timed(run.trace, "fuse"):
         ids, fused = reciprocal_rank_fusion({channel: hits.ids for channel, hits in channels.lists.items()})

@@ -1,4 +1,4 @@
-"""Plan: the filters of a query as one mask (paper section 4.2.1)."""
+"""The filters of a query, as a mask over the columns (paper section 4.2.1)."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ LEAST_ADAPTIVE, MOST_ADAPTIVE = 20, 2000
 
 
 def adaptive_candidates(max_tokens: int, budget: Budget) -> int:
-    """clamp(max_tokens * share, 20, 2000) (recall docs, "How Budget Maps to Pipeline Parameters").
+    """Compute clamp(max_tokens * share, 20, 2000) (recall docs, "How Budget Maps to Pipeline Parameters").
 
-    Recall takes a fixed number per effort instead, which the docs do too by default: this cost 0.2 to 1.4 points of
-    evidence below 4,096 tokens.
+    Recall does not use it, but a fixed number of candidates per budget level, as the docs do by default: the adaptive number
+    loses 0.2 to 1.4 points of evidence recall below 4,096 tokens.
 
     Args:
         max_tokens: the token budget.
-        budget: effort.
+        budget: the budget level.
     """
     return min(max(round(max_tokens * ADAPTIVE_SHARES[budget]), LEAST_ADAPTIVE), MOST_ADAPTIVE)
 
 
 def selection(columns: Columns, query: RecallQuery) -> BoolArray:
-    """The units that may be returned, by network, tags, metadata and validity, as a mask over the columns."""
+    """Return a mask of the units that pass the query's filters on type, tags, metadata and validity."""
     mask = np.ones(len(columns), bool)
     for condition in _conditions(query).values():
         mask &= condition(columns)
@@ -44,9 +44,9 @@ def selection(columns: Columns, query: RecallQuery) -> BoolArray:
 
 
 def why_nothing(columns: Columns, query: RecallQuery) -> str:
-    """Name the filter that left no unit."""
+    """Describe the first filter that no unit passes; empty if some pass all filters."""
     if not len(columns):
-        return "filters: the bank holds no memories"
+        return "filters: the bank has no memories"
     mask = np.ones(len(columns), bool)
     for name, condition in _conditions(query).items():
         before = int(mask.sum())
@@ -57,7 +57,7 @@ def why_nothing(columns: Columns, query: RecallQuery) -> str:
 
 
 def _conditions(query: RecallQuery) -> dict[str, Callable[[Columns], BoolArray]]:
-    """The filters of a query, in the order `why_nothing` tries them."""
+    """Return the filters of a query by description, in the order in which `why_nothing` reports them."""
     conditions: dict[str, Callable[[Columns], BoolArray]] = {
         f"types {', '.join(query.types)}": lambda columns: found_types(columns, query.types)
     }
@@ -68,7 +68,7 @@ def _conditions(query: RecallQuery) -> dict[str, Callable[[Columns], BoolArray]]
         conditions["tag_groups"] = lambda columns: in_groups(columns, query.tag_groups)
     if query.metadata is not None:
         conditions["metadata"] = lambda columns: with_metadata(columns, query.metadata)
-    moment = f"as_of {query.as_of:%Y-%m-%d %H:%M:%S}" if query.as_of else "validity (all were closed)"
+    moment = f"as_of {query.as_of:%Y-%m-%d %H:%M:%S}" if query.as_of else "validity (all are invalid)"
     if query.as_of or not query.include_invalidated:
         conditions[moment] = lambda columns: shown_at(
             columns, query.as_of, include_invalidated=query.include_invalidated

@@ -55,7 +55,7 @@ Days = tuple[date, date]
 """First and last day."""
 
 
-# Exact figures of records, per period and against goals, in the bank's days and weeks. Pure.
+# Pure functions that compute figures of records per period and against goals, in the bank's days and weeks.
 @dataclass(frozen=True, slots=True)
 class Calendar:
     """Where days and weeks begin.
@@ -99,7 +99,7 @@ class Calendar:
 
 @dataclass(frozen=True, slots=True)
 class CountedRecords:
-    """The records in a range of days, and those outside it that a reader might count among them.
+    """The records in a range of days, and records outside it that a reader might count too.
 
     Attributes:
         inside: records in the range, in order of time.
@@ -179,7 +179,9 @@ def _figures(
 def sums_of(
     entries: Sequence[RecordEntry], period: Granule, days: Days | None, calendar: Calendar
 ) -> tuple[PeriodValue, ...]:
-    """Return the sum of each day, week or month with records that overlaps a range of days, whole, in order of time.
+    """Return the sum of each day, week or month that has records and overlaps a range of days, in order of time.
+
+    A period that lies only partly in the range is summed whole.
 
     Empty if a record is not a number or spans several periods, or if the values measure different things.
     """
@@ -256,7 +258,7 @@ def standing(
 def target_of(
     entry: RecordEntry, subject: Subject, known: KnownThings, languages: Sequence[Language]
 ) -> GoalTarget | None:
-    """Return the target a goal sets for a subject's records; None without a number or period, or if about something else.
+    """Return the target that a goal sets for a subject's records; None if it has no number or period, or another subject.
 
     A spending goal is a maximum; there is no target if it is worded only as a minimum. Other goals are minimums unless worded as a
     maximum; there is no target if they are worded as both.
@@ -280,11 +282,13 @@ def target_of(
 
 
 def _goal_subject(category: str, unit: str, known: KnownThings) -> tuple[RecordKind, frozenset[str]] | None:
-    """Return the subject of a goal: its category if the bank has records of it, else what its unit counts."""
+    """Return the subject of a goal: its category if the bank has records of it, else the category that its unit counts."""
     money = currency_of(unit) is not None
     kinds = (RecordKind.EXPENSE,) if money else (RecordKind.QUANTITY,) if unit else _MEASURED
-    if category and (found := [each for each in known.named(category) if each.kind in kinds]):
-        return (found[0].kind, frozenset(found[0].categories)) if len(found) == 1 else None
+    if category and (
+        matches := [candidate for candidate in known.named(category) if candidate.kind in kinds]
+    ):
+        return (matches[0].kind, frozenset(matches[0].categories)) if len(matches) == 1 else None
     if money:
         return None if category else (RecordKind.EXPENSE, frozenset())
     counted = (
@@ -297,10 +301,13 @@ def _goal_subject(category: str, unit: str, known: KnownThings) -> tuple[RecordK
 
 def _stated_period(stated: str, languages: Sequence[Language]) -> Granule | None:
     words = stated.lower().split()
-    found = {
-        each.records.periods[word] for each in languages for word in words if word in each.records.periods
+    matches = {
+        language.records.periods[word]
+        for language in languages
+        for word in words
+        if word in language.records.periods
     }
-    return found.pop() if len(found) == 1 else None
+    return matches.pop() if len(matches) == 1 else None
 
 
 def _usual_unit(entries: Sequence[RecordEntry]) -> str:
@@ -318,7 +325,7 @@ def _sum(entries: Iterable[RecordEntry], unit: str) -> Decimal:
     return total([value for entry in entries if isinstance(value := _in_unit(entry, unit), Decimal)])
 
 
-MOST_READ = 2_000  # latest memories read for one digest: 0.1 s on two cores
+MOST_READ = 2_000  # maximum number of latest memories read for one digest; takes 0.1 s on two cores
 LEAST_ROW = 4  # tokens; limits how many rows are counted (no source)
 EVER: Days = (date.min, date.max)
 NEVER: Days = (date.max, date.min)
@@ -326,7 +333,7 @@ BEST = 10  # memories whose records determine the subject if the question names 
 
 
 def record_digests(run: RecallContext, allowed: BoolArray, ranking: IntArray) -> tuple[RecordDigest, ...]:
-    """Build the digests a question asks for; empty if it asks for none, or if the bank has no such records.
+    """Build the digests for a question; empty if it asks for no records, or if the bank has no such records.
 
     Args:
         run: the current recall.
@@ -337,18 +344,18 @@ def record_digests(run: RecallContext, allowed: BoolArray, ranking: IntArray) ->
     if not budget:
         return ()
     with timed(run.trace, "records") as detail:
-        found: list[RecordDigest] = []
+        digests: list[RecordDigest] = []
         asked = _RecordQuestion.of(run, ranking)
         for place, subject in enumerate(asked.subjects):
-            share = (budget - sum(each.tokens for each in found)) // (len(asked.subjects) - place)
+            share = (budget - sum(digest.tokens for digest in digests)) // (len(asked.subjects) - place)
             try:
                 digest = _DigestBuilder(run, asked, subject, allowed).digest(share)
             except MemoryDamaged as error:
                 run.trace.notes.append(f"records: no figures, {error}")
                 continue
-            found += [digest] if digest else []
-        detail["rows"] = sum(len(each.rows) for each in found)
-    return tuple(found)
+            digests += [digest] if digest else []
+        detail["rows"] = sum(len(digest.rows) for digest in digests)
+    return tuple(digests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,8 +364,8 @@ class _RecordQuestion:
 
     Attributes:
         subjects: the subjects of the question.
-        known: the things the bank has records of.
-        window: the time named by the question or the caller.
+        known: the kinds and categories of the bank's records.
+        window: the time window named by the question or the caller; None for all time.
         calendar: the bank's calendar.
     """
 
@@ -372,7 +379,7 @@ class _RecordQuestion:
         """Parse the question; if it names no category, use the categories of the best matches."""
         query, services = run.query, run.services
         known = known_things(tuple(_categories(run)), tuple(services.languages))
-        found = question_time(query.text, query.query_timestamp, services.dates, services.languages)
+        expression = question_time(query.text, query.query_timestamp, services.dates, services.languages)
 
         def best() -> list[Best]:
             units = run.units(ranking[:BEST]).values()
@@ -382,20 +389,20 @@ class _RecordQuestion:
             query.text,
             known,
             services.languages,
-            time=found.phrase if found else "",
+            time=expression.phrase if expression else "",
             best=best,
         )
-        window = query.window or (_of_whole_days(found) if found else None)
+        window = query.window or (_of_whole_days(expression) if expression else None)
         return cls(subjects, known, window, Calendar(services.dates.zone, services.dates.week_starts))
 
 
-def _of_whole_days(found: TimeWindow) -> Interval:
-    """Return the time named in a question; "the last 10 days" include today, whereas recall searches one day further back."""
-    days = (found.interval.end - found.interval.start).days
-    counted = found.granule is Granule.DAY and found.from_now and days > 2
-    if counted and str(days - 1) in re.findall(r"\d+", found.phrase):
-        return Interval(found.interval.start + timedelta(days=1), found.interval.end)
-    return found.interval
+def _of_whole_days(expression: TimeWindow) -> Interval:
+    """Return the time named in a question, for counting: "the last 10 days" include today, while recall searches 11 days."""
+    days = (expression.interval.end - expression.interval.start).days
+    counted = expression.granule is Granule.DAY and expression.from_now and days > 2
+    if counted and str(days - 1) in re.findall(r"\d+", expression.phrase):
+        return Interval(expression.interval.start + timedelta(days=1), expression.interval.end)
+    return expression.interval
 
 
 def _categories(run: RecallContext) -> list[RecordCategory]:
@@ -413,8 +420,8 @@ class _SubjectRecords:
 
     Attributes:
         entries: records in order of time.
-        unread: number of memories with further records that were not read.
-        known: the days whose records were all read.
+        unread: number of memories whose records were not read.
+        known: the range of days whose records were all read.
     """
 
     entries: Sequence[RecordEntry]
@@ -456,14 +463,14 @@ class _DigestBuilder:
         self._periods: tuple[PeriodValue, ...] = ()
 
     def digest(self, budget: int) -> RecordDigest | None:
-        """Return figures, goals and rows within a budget of tokens; None if there are none, or if they do not fit.
+        """Build a digest with figures, goals and rows, within a budget of tokens; None if there are no records or none fit.
 
         Raises:
             MemoryDamaged: some records are damaged, so that figures would be wrong.
         """
         window = self._asked.window
         if self._subject.kind in VALUED and window is not None and window.start > self._moment:
-            return None  # nothing is spent or walked yet
+            return None  # future amounts, such as money to be spent, are not known
         read = self._read()
         if not read.entries:
             return None
@@ -473,7 +480,7 @@ class _DigestBuilder:
         lines = self._figured(read)
         title = self._words.title(self._subject.kind, self._subject.categories)
         if window is not None and self._days is None:
-            lines.append("figures are of whole days; the rows are those of the time asked about")
+            lines.append("figures cover whole days; the rows are those of the requested time")
         of = len(listed) + read.unread
         heading, rows = self._fitting([title, *lines], [self._row(each) for each in listed], of, budget)
         if not heading:
@@ -498,39 +505,39 @@ class _DigestBuilder:
         )
 
     def _read(self) -> _SubjectRecords:
-        """Read the subject's records, of the time asked about if there is one: all of them, or the latest."""
+        """Read the subject's records: all, or if there are too many, the latest ones of the question's window."""
         query, window = self._run.query, self._asked.window
         entries: list[RecordEntry] = []
         unread, known = 0, EVER
         for category in self._subject.categories or (None,):
             wanted = RecordFilter(self._subject.kind, category, as_of=query.as_of)
             wanted = replace(wanted, include_invalidated=query.include_invalidated)
-            found, more = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
+            records, more = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
             if more:
                 if window is not None:
                     wanted = replace(wanted, window=window)
-                    found, more = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
-                known = _overlap(known, self._known(found, more))
-            # steps in a category "walking" belong to both subjects if both are asked about
+                    records, more = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
+                known = _overlap(known, self._known(records, more))
+            # Two categories may share records: 5,000 steps of category "walking" match "steps" and "walking".
             earlier = {(entry.memory.id, entry.record) for entry in entries}
-            entries += [entry for entry in found if (entry.memory.id, entry.record) not in earlier]
+            entries += [entry for entry in records if (entry.memory.id, entry.record) not in earlier]
             unread += more
         if self._subject.kind is RecordKind.TASK:
             entries = open_tasks(entries, self._run.services.languages)
         entries.sort(key=lambda entry: (entry.at, entry.memory.mentioned_at))
         return _SubjectRecords(entries, unread, known)
 
-    def _known(self, found: Sequence[RecordEntry], more: int) -> Days:
-        """Return the days whose records were all read; none if only a part of a day was asked about."""
+    def _known(self, records: Sequence[RecordEntry], more: int) -> Days:
+        """Return the range of days whose records were all read; none if the window does not consist of whole days."""
         if self._asked.window is not None and self._days is None:
             return NEVER
         first, last = self._days or EVER
-        if more and found:
-            first = max(first, self._calendar.days_of(found[0])[0] + timedelta(days=1))
+        if more and records:
+            first = max(first, self._calendar.days_of(records[0])[0] + timedelta(days=1))
         return first, last
 
     def _listed(self, entries: Sequence[RecordEntry]) -> list[RecordEntry]:
-        """Return the records that overlap the days asked about, or that begin in the part of a day asked about."""
+        """Return the records that overlap the window's days, or begin in it if it does not consist of whole days."""
         window = self._asked.window
         if window is None:
             return list(entries)
@@ -541,7 +548,7 @@ class _DigestBuilder:
         return [entry for entry, (begins, ends) in spans if ends >= first and begins <= last]
 
     def _figured(self, read: _SubjectRecords) -> list[str]:
-        """Compute and keep figures and goals, and return them in words; empty for non-numeric kinds and for history."""
+        """Compute and store figures and goals; return them as lines, none for non-numeric kinds and for history."""
         if self._subject.kind not in VALUED or self._run.query.include_invalidated:
             return []
         unit, words, period = self._subject.unit, self._words, self._subject.period
@@ -562,7 +569,7 @@ class _DigestBuilder:
             self._goals += self._standings(past)
             if period and self._adds_up:
                 self._periods = sums_of(past, period, self._days, self._calendar)
-        lines += [words.goal(each) for each in self._goals]
+        lines += [words.goal(goal) for goal in self._goals]
         if period and self._periods:
             lines.append(words.periods(period, self._periods, self._figures[0].unit))
         return [*lines, *self._left_out(within(past, self._days, self._calendar), given)]
@@ -573,7 +580,7 @@ class _DigestBuilder:
         return alike and self._asked.known.adds_up(self._subject)
 
     def _times(self, past: Sequence[RecordEntry], read: _SubjectRecords) -> Iterator[list[Figures]]:
-        """Yield the figures of the time asked about, else of all time, then of the current day, week and month and of all time.
+        """Yield the figures of the question's window (else of all time), then of the current day, week and month, then of all time.
 
         Periods that were not read completely, or that have the same records as an earlier one, are left out.
         """
@@ -602,17 +609,17 @@ class _DigestBuilder:
         query, services = self._run.query, self._run.services
         wanted = RecordFilter(RecordKind.GOAL, as_of=query.as_of)
         goals, _ = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
-        found = []
+        standings = []
         for entry in goals:
             target = target_of(entry, self._subject, self._asked.known, services.languages)
             if target is None:
                 continue
             stands = standing(target, entry.memory.id, past, self._days, self._today, self._calendar)
-            found += [stands] if stands else []
-        return found
+            standings += [stands] if stands else []
+        return standings
 
     def _left_out(self, counted: CountedRecords, entries: Sequence[RecordEntry]) -> Iterator[str]:
-        """Describe records near the time asked about, and records in the future."""
+        """Describe records that were not counted: those that lie only partly in the window, or in the future."""
         planned = [entry for entry in entries if entry.at > self._moment]
         if self._days is not None:
             planned = [entry for entry in planned if self._calendar.days_of(entry)[0] <= self._days[1]]
@@ -627,7 +634,7 @@ class _DigestBuilder:
     def _fitting(
         self, lines: Sequence[str], rows: Sequence[RecordRow], of: int, budget: int
     ) -> tuple[str, tuple[RecordRow, ...]]:
-        """Fit heading and latest rows into a budget, dropping heading lines from the end; empty if its first two do not fit."""
+        """Fit the heading and the latest rows into a budget, dropping heading lines from the end; empty if the first two do not fit."""
         counter = self._run.services.tokens
         kept = list(lines)
         while len(kept) >= min(2, len(lines)):

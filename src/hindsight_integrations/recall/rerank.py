@@ -25,14 +25,14 @@ from hindsight_integrations.models.protocols import Reranker
 from hindsight_integrations.recall.context import RecallContext, timed
 from hindsight_integrations.recall.documents import documents_among
 
-# Shares of the fused scores of the two turns before and the two after that are added to a turn's score; chosen on LoCoMo
-# conv-26, 41 and 43, with +6 to +9 points of evidence at 512 to 1,024 tokens.
-DISTANCES = (1, 2, -1, -2)  # of a turn from the neighbour; negative if the turn precedes it
+# Shares of the fused scores of neighbouring turns that are added to a turn's score. Chosen on LoCoMo conversations 26, 41 and 43,
+# where they gain 6 to 9 points of evidence recall at 512 to 1,024 tokens.
+DISTANCES = (1, 2, -1, -2)  # position of the turn minus that of its neighbour
 WEIGHTS = (0.3, 0.1, 0.2, 0.1)
 # Maximum distance of a turn's logit below the logits of the turns one and two before it.
 BELOW_BEFORE = (1.0, 3.0)
-SAME_SESSION = 3_600_000_000  # microseconds; after an hour a turn is not an answer (no source)
-JUST_BEHIND = 0.9999  # of the score of the neighbour that must stay ahead
+SAME_SESSION = 3_600_000_000  # microseconds; a turn more than an hour later is not a reply (no source)
+JUST_BEHIND = 0.9999  # factor for the score of the neighbour that must stay ahead
 ABSENT = -1
 
 
@@ -51,7 +51,7 @@ class TurnOrder:
     session: IntArray
 
     def neighbour(self, positions: IntArray, distance: int) -> IntArray:
-        """Return the positions of the turns at a distance after each one (before it, if negative), (k,); ABSENT if none."""
+        """Return the position of the turn `distance` turns after each one, or before it if negative, (k,); ABSENT if there is none."""
         here = self.place[positions]
         there = here + distance
         exists = np.flatnonzero((here != ABSENT) & (there >= 0) & (there < len(self.at)))
@@ -81,16 +81,16 @@ def turn_order(columns: Columns, allowed: BoolArray, ids: IntArray) -> TurnOrder
 def smoothed_scores(
     ids: IntArray, fused: Float64Array, columns: Columns, order: TurnOrder
 ) -> tuple[IntArray, Float64Array]:
-    """Smooth fused scores over neighbouring turns, which may add turns no channel found.
+    """Smooth fused scores over neighbouring turns; this may add turns that are in no channel's results.
 
     f'(u) = f(u) + sum of w_d * f(u - d) + sum of v_d * f(u + d), d = 1, 2, within one session of a conversation. A turn never
-    overtakes a neighbour with a higher original score: "Nice name!" stays behind the name.
+    overtakes a neighbour with a higher original score, so that the reply "Nice name!" stays behind the turn with the name.
 
     Args:
         ids: row ids, (n,).
         fused: fused scores, (n,).
         columns: columns of the bank.
-        order: turn order of their conversations.
+        order: order of the turns in their conversations.
 
     Returns:
         Row ids and scores, best first, ties by id.
@@ -110,7 +110,7 @@ def smoothed_scores(
 
 
 def _behind_better(own: Float64Array, total: Float64Array, neighbours: list[IntArray]) -> Float64Array:
-    """Lower the totals until no turn is above a neighbour whose own score is higher."""
+    """Lower smoothed scores until no turn is ranked above a neighbour with a higher original score."""
     while True:
         bar = np.full(len(own), np.inf)
         for near in neighbours:
@@ -123,7 +123,7 @@ def _behind_better(own: Float64Array, total: Float64Array, neighbours: list[IntA
 
 
 def _at(values: Float64Array, places: IntArray) -> Float64Array:
-    """Return the values at these places, 0 for ABSENT."""
+    """Return the values at these indexes, 0 for ABSENT."""
     return np.where(places == ABSENT, 0.0, values[places])
 
 
@@ -134,9 +134,9 @@ def _within(found: IntArray, positions: IntArray) -> IntArray:
 
 
 def smoothed_logits(ids: IntArray, logits: FloatArray, columns: Columns, order: TurnOrder) -> FloatArray:
-    """Raise each turn's logit to at least those of the turns one and two before it, minus 1 and 3, (n,).
+    """Raise each turn's logit to at least that of the previous turn minus 1, and that of the turn before minus 3, (n,).
 
-    The reranker reads turns one by one and prefers the turn that asks the question to the one that answers it.
+    The reranker scores turns separately, and prefers the turn that asks a question to the reply that answers it.
     """
     positions = columns.positions(ids)
     read = np.full(len(columns) + 1, -np.inf)
@@ -150,7 +150,7 @@ def smoothed_logits(ids: IntArray, logits: FloatArray, columns: Columns, order: 
 RECENCY_ALPHA = 0.2  # +-10 % [recall docs, "Stage 3: Combined Scoring (Boosts)"]
 TEMPORAL_ALPHA = 0.2  # +-10 % [recall docs, "Stage 3: Combined Scoring (Boosts)"]
 PROOF_ALPHA = 0.1  # +-5 % [recall docs, "Stage 3: Combined Scoring (Boosts)"]
-NEUTRAL = 0.5  # a signal without effect [recall docs, "Stage 3: Combined Scoring (Boosts)"]
+NEUTRAL = 0.5  # the signal value without effect [recall docs, "Stage 3: Combined Scoring (Boosts)"]
 RECENCY_DAYS = 365.0  # [recall docs, "Recency signal"]
 RECENCY_FLOOR = 0.1  # [recall docs, "Recency signal"]
 PROOF_DIVISOR = 10.0  # [recall docs, "Proof count signal"]
@@ -193,8 +193,8 @@ def boosts_of(
         ids: row ids of the units, (n,).
         columns: columns with their times.
         window: the time the question names, if any.
-        query_time: reference time of recency; not the system clock.
-        counts: number of facts each was made from, (n,).
+        query_time: the query's time, from which recency is measured.
+        counts: number of facts each unit was made from, (n,).
     """
     at = columns.positions(ids)
     starts, ends = columns.starts[at], columns.ends[at]
@@ -212,7 +212,7 @@ def sigmoid(logit: npt.ArrayLike) -> Float64Array:
 
 
 def days_before(moments: IntArray, query_time: int) -> Float64Array:
-    """Return the days from each moment to the query's time, (n,), both in microseconds; NaN for UNDATED, negative after it."""
+    """Return the days from each moment to the query's time, (n,); negative if later, NaN for UNDATED. Arguments in microseconds."""
     dated = moments != UNDATED
     gaps = query_time - np.where(dated, moments, query_time)
     return np.where(dated, gaps / DAY, np.nan)
@@ -245,7 +245,7 @@ def proof(count: npt.ArrayLike) -> Float64Array:
     """Compute clamp(0.5 + ln(n) / 10, 0, 1) (recall docs, "Proof count signal").
 
     Args:
-        count: number of facts an observation is based on; 0 for other units, giving 0.5.
+        count: number of facts that an observation is based on; 0 for other units, which gives 0.5.
     """
     evidence = np.maximum(np.asarray(count, np.float64), 1.0)
     return np.clip(NEUTRAL + np.log(evidence) / PROOF_DIVISOR, 0.0, 1.0)
@@ -257,10 +257,10 @@ def boost(signal: npt.ArrayLike, alpha: float) -> Float64Array:
 
 
 def final_score(logit: npt.ArrayLike, *boosts: npt.ArrayLike) -> Float64Array:
-    """Compute the score units are sorted by: logit + ln(boost) + ..., in log-odds, any real number.
+    """Compute the final score, logit + ln(boost) + ..., in log-odds; any real number.
 
-    The docs' product (`docs_score`) saturates with the sigmoid, so that confident answers are ordered by their boosts: measured on
-    LoCoMo, it cost 14 to 31 points of evidence.
+    The docs' product (`docs_score`) saturates with the sigmoid, so that boosts alone order the confident matches. On LoCoMo it loses
+    14 to 31 points of evidence recall.
 
     Args:
         logit: raw cross-encoder output.
@@ -281,10 +281,10 @@ def docs_score(logit: npt.ArrayLike, *boosts: npt.ArrayLike) -> Float64Array:
     return np.asarray(sigmoid(logit) * math.prod(map(np.asarray, boosts)))
 
 
-# Logits per rank of the fused score: chosen on LoCoMo conv-26 and 41 (facts) and 26, 41, 43 (turns), where values from 0.8 to 3
-# differ by less than a point; the lower the weight, the more the reranker is trusted.
+# Weight of the fused score, in logits per rank. Chosen on LoCoMo conversations 26 and 41 (facts) and 26, 41 and 43 (turns), where
+# values from 0.8 to 3 differ by less than a point. With a lower weight the reranker has more influence.
 PRIOR = 2.0
-BATCH = 8  # pairs scored between checks of the clock: limits how far the deadline can be overrun
+BATCH = 8  # pairs scored between checks of the deadline, which limits an overrun
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,7 @@ class Ranking:
     Attributes:
         ids: row ids, best first, (n,).
         scores: final scores, descending, (n,).
-        logits: reranker logits after `smoothed_logits`; NaN for units it did not read, (n,).
+        logits: reranker logits after `smoothed_logits`; NaN for units that were not scored, (n,).
         boosts: boosts of these units.
     """
 
@@ -305,7 +305,7 @@ class Ranking:
 
     @property
     def read(self) -> BoolArray:
-        """Return a mask of the units the reranker read, (n,)."""
+        """Return a mask of the units that the reranker scored, (n,)."""
         return ~np.isnan(self.logits)
 
     def at(self, positions: IntArray) -> Ranking:
@@ -316,7 +316,7 @@ class Ranking:
 
 
 def unread(ids: IntArray, scores: Float64Array) -> Ranking:
-    """Return a ranking of units that no reranker read, in the given order."""
+    """Return a ranking of units without reranker logits, in the given order."""
     return Ranking(ids, scores, np.full(len(ids), np.nan, np.float32), no_boosts(len(ids)))
 
 
@@ -329,16 +329,16 @@ def rerank(
 ) -> Ranking:
     """Compute the final ranking: final(f) = logit(f) + ln boosts + 2 * 60 * fused(f) (paper eq. 16).
 
-    The fused score is added to the logit, so that an undecided reranker does not change the order. Candidates it did not read get
-    the lowest logit of those it did. Without a reranker the fused order is kept. Damaged units and units erased since the view was
+    The fused score is added to the logit, so that equal logits keep the fused order. Candidates that the deadline left
+    unscored get the lowest logit of the scored ones. Without a reranker the fused order is kept. Damaged units and units erased since the view was
     made are left out.
 
     Args:
         run: the current recall.
         ids: row ids of the candidates, best first, (n,).
         fused: their fused scores, (n,).
-        turns: turn order of their conversations; None if none is a turn, or if neighbours are off.
-        matches: row ids of the items of documents that the channels found, best first.
+        turns: order of the turns in their conversations; None if there are no turns, or smoothing is disabled.
+        matches: row ids of the document items in the channels' results, best first.
     """
     reranker = run.services.reranker
     if reranker is None or not len(ids):
@@ -391,7 +391,7 @@ def _scored(run: RecallContext, reranker: Reranker, units: Sequence[MemoryUnit])
 
 
 def _boosts(run: RecallContext, ids: IntArray) -> Boosts:
-    """Return the units' boosts; neutral unless enabled."""
+    """Return the units' boosts, neutral if they are disabled in the configuration."""
     if not run.services.config.recall.boosts:
         return no_boosts(len(ids))
     return boosts_of(
@@ -430,7 +430,7 @@ def score_until(
 
 
 def _length_sorted(reranker: Reranker, query: str, texts: Sequence[str]) -> FloatArray:
-    """Return scores in the given order; the model reads the texts sorted by length, which needs less padding."""
+    """Score texts sorted by length, which needs less padding; return the scores in the given order."""
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     scores = np.empty(len(texts), np.float32)
     scores[order] = reranker.score(query, [texts[i] for i in order])
@@ -438,7 +438,7 @@ def _length_sorted(reranker: Reranker, query: str, texts: Sequence[str]) -> Floa
 
 
 def channel_threshold(channel: str, least: MinScores) -> float | None:
-    """Return the minimum score of a channel or of the source turns; None for graph and time, whose scores have no threshold."""
+    """Return the minimum score of a channel or of the source turns; None for the graph and temporal channels."""
     thresholds: dict[str, float | None] = {
         Channel.SEMANTIC: least.semantic,
         Channel.KEYWORD: least.keyword,
@@ -448,7 +448,7 @@ def channel_threshold(channel: str, least: MinScores) -> float | None:
 
 
 def cut(hits: Hits, least: float) -> tuple[Hits, Hits]:
-    """Split a channel's hits into those with at least this score, and the rest."""
+    """Split a channel's hits into those that reach a minimum score, and the rest."""
     keep = hits.scores >= least
     return Hits(hits.ids[keep], hits.scores[keep]), Hits(hits.ids[~keep], hits.scores[~keep])
 
@@ -465,15 +465,15 @@ def passing(ranking: Ranking, least: MinScores) -> tuple[Ranking, Mapping[int, F
 
 
 def threshold_notes(ranking: Ranking, dropped: Mapping[int, Fate], least: MinScores) -> list[str]:
-    """Describe the effect of the reranker's and the final threshold."""
+    """Describe the effect of the reranker threshold and the final threshold."""
     fates = list(dropped.values())
     notes = []
     read = int(ranking.read.sum())
     if least.reranker is not None and not read:
-        notes.append("min_scores: no reranker read anything, so its threshold dropped nothing")
+        notes.append("min_scores: the reranker scored no memories, so its threshold had no effect")
     elif least.reranker is not None:
         unread = len(ranking.ids) - read
-        rest = f"; {unread} it did not read are not held to it" if unread else ""
+        rest = f"; {unread} unscored memories were not checked" if unread else ""
         count = fates.count(Fate.BELOW_RERANKER_SCORE)
         notes.append(f"min_scores: reranker dropped {count} of {read}{rest}")
     if least.final is not None:
@@ -494,7 +494,7 @@ def observations_among(view: BankView, rows: IntArray) -> IntArray:
 
 
 def grounds_of(view: BankView, observations: IntArray) -> dict[int, IntArray]:
-    """Return the row ids of the facts each observation was made from, ascending; observations retained by callers are left out."""
+    """Return the row ids of the facts that each observation was made from, ascending, without observations that callers retained."""
     grounds = view.ledger.observations.grounds_of(view.bank, observations)
     rows = view.ledger.units.row_ids(
         view.bank, sorted({fact for facts in grounds.values() for fact in facts})

@@ -1,4 +1,4 @@
-"""Four-way retrieval (paper section 4.2.2): the channels of one recall, each timed and with configurable failure handling."""
+"""The four retrieval channels of a recall (paper section 4.2.2), each timed and with configurable failure handling."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from hindsight_integrations.model.trace import SOURCE_TURNS, Channel
 from hindsight_integrations.recall.context import RecallContext, RecallQuestion, timed
 from hindsight_integrations.recall.rerank import channel_threshold, cut
 
-# Printed by hindsight-evals bench asked_times: on LoCoMo conv-26, 41, 43, searching by time gains 0.8, 1.2, 0.4 and 0.2
-# points of evidence if 50, 65, 80 and 90 % of the turns are in the time added to a question; if 89 to 100 % are, it costs 1.4.
-SAYS_NOTHING = 0.9
-"""Share of the selected memories in a window from which the window is not selective."""
+# Printed by `hindsight-evals bench asked_times` for LoCoMo conversations 26, 41 and 43: the temporal channel gains 0.8, 1.2, 0.4
+# and 0.2 points of evidence recall if the question's window contains 50, 65, 80 and 90 % of the turns, and loses 1.4 at 89 to 100 %.
+UNSELECTIVE = 0.9
+"""Share of the selected memories from which a window is not selective."""
 LONG = timedelta(days=31)
-"""The longest window whose words also appear in the dates of the memories' texts: "in May 2023"."""
+"""Length up to which a window's words, such as "in May 2023", also appear in the dates of the embedded texts."""
 
 _PARSER_FAILURES = (HindsightError, ValueError, LookupError, RuntimeError, OSError)  # see `TimeParser`
 _EDGES = " \t\r\n,;:-"
@@ -47,15 +47,15 @@ _BEFORE_MARK = re.compile(r"\s+(?=[?!.,;:])")
 
 @dataclass(frozen=True, slots=True)
 class AskedTime:
-    """The time of a question, and the texts to search for.
+    """The time window of a question, and the texts to search for.
 
     Attributes:
-        window: the question's time, given or parsed from the text; None for a timeless question.
+        window: the time window, passed by the caller or parsed from the text; None if there is none.
         searched: the window, if it is selective enough for the temporal channel; else None.
         words: text for keyword search.
         meaning: text for semantic search.
-        selected: memories that may be found; if the question is only a time, the memories of that time.
-        alone: whether the question is only a time, so that every memory of that time is an answer.
+        selected: the memories that may be returned; if the question only names a time, those of that time.
+        alone: whether the question only names a time, so that every memory of that time is an answer.
     """
 
     window: Interval | None
@@ -67,7 +67,7 @@ class AskedTime:
 
 
 def asked_time(question: RecallQuestion, selected: Selection) -> AskedTime:
-    """Determine a question's time: the query's window, else a time expression in a configured language, else the parser's window.
+    """Determine a question's time window: the query's, else a time expression in its text, else the caller's time parser's.
 
     A time expression such as "this week" disturbs the search, since memories do not contain it. It is removed from the search
     texts (never from the reranker's) where that was measured to help:
@@ -83,24 +83,24 @@ def asked_time(question: RecallQuestion, selected: Selection) -> AskedTime:
     """
     query, services = question.query, question.services
     with timed(question.trace, "time"):
-        found = None
+        expression = None
         if query.window is None:
-            found = question_time(query.text, query.query_timestamp, services.dates, services.languages)
-        window = query.window or (found.interval if found else _parsed(question))
+            expression = question_time(query.text, query.query_timestamp, services.dates, services.languages)
+        window = query.window or (expression.interval if expression else _parsed(question))
         if window is None:
             return AskedTime(None, None, query.text, query.text, selected)
-        then = _of(window, question, selected)
-        rest = _without(query.text, found) if found and then.count else query.text
-        if found and not all(_says_more(rest, language) for language in services.languages):
+        then = _within(window, question, selected)
+        rest = _without(query.text, expression) if expression and then.count else query.text
+        if expression and not all(_says_more(rest, language) for language in services.languages):
             return AskedTime(window, window, query.text, query.text, then, alone=True)
-        searched = window if _tells(then, selected, question.trace.notes) else None
+        searched = window if _is_selective(then, selected, question.trace.notes) else None
         everywhere = searched is None or window.end - window.start > LONG
-        words = rest if everywhere or (found and found.from_now) else query.text
+        words = rest if everywhere or (expression and expression.from_now) else query.text
         return AskedTime(window, searched, words, rest if everywhere else query.text, selected)
 
 
 def _parsed(question: RecallQuestion) -> Interval | None:
-    """Return the window found by the caller's parser; a failure is noted in the trace."""
+    """Return the window from the caller's time parser; a failure is noted in the trace."""
     query, services = question.query, question.services
     if services.time_parser is None:
         return None
@@ -111,32 +111,32 @@ def _parsed(question: RecallQuestion) -> Interval | None:
         return None
 
 
-def _of(window: Interval, question: RecallQuestion, selected: Selection) -> Selection:
+def _within(window: Interval, question: RecallQuestion, selected: Selection) -> Selection:
     """Return the selected memories within a window."""
     columns = question.view.columns
     mask = matches(columns.starts, columns.ends, columns.mentioned, window) & selected.mask
     return Selection(mask, int(np.count_nonzero(mask)))
 
 
-def _tells(then: Selection, selected: Selection, notes: list[str]) -> bool:
-    """Return whether a time is selective among the selected memories; if not, add a note."""
+def _is_selective(then: Selection, selected: Selection, notes: list[str]) -> bool:
+    """Return whether a window (`then`: its memories) is selective; if not, add a note."""
     share = then.count / max(selected.count, 1)
-    if share < SAYS_NOTHING:
+    if share < UNSELECTIVE:
         return True
-    notes.append(f"time: {share:.0%} of the memories are of that time, so it is not searched")
+    notes.append(f"time: {share:.0%} of the memories are in this window, so it is not searched")
     return False
 
 
-def _without(text: str, found: TimeWindow) -> str:
+def _without(text: str, expression: TimeWindow) -> str:
     """Return the question without its time expression."""
-    start, end = found.span
+    start, end = expression.span
     return _BEFORE_MARK.sub("", " ".join(f"{text[:start]} {text[end:]}".split())).strip(_EDGES)
 
 
 def _says_more(rest: str, language: Language) -> bool:
-    """Return whether a question asks for more than everything in its time ("What happened?")."""
-    whatever = {language.stem(word) for word in language.asking.whatever}
-    return bool(content_stems(rest, language) - whatever)
+    """Return whether a question without its time expression has words of its own, unlike "What happened?"."""
+    generic = {language.stem(word) for word in language.asking.whatever}
+    return bool(content_stems(rest, language) - generic)
 
 
 INDEX_OF: Mapping[str, str] = {
@@ -154,8 +154,8 @@ class ChannelResults:
     Attributes:
         lists: each channel's hits that reach its minimum score, best first.
         below: each channel's hits below its minimum score.
-        told: memories whose text together with that of their source turns matches the words; not a separate channel.
-        matches: row ids of the document items that the channels found, best first; `lists` has their documents instead.
+        told: keyword hits among the memories' texts combined with those of their source turns; not a separate channel.
+        matches: row ids of the matching document items, best first; `lists` has their documents instead.
     """
 
     lists: Mapping[Channel, Hits]
@@ -184,18 +184,18 @@ async def search_channels(
 
     Args:
         question: the query and its bank.
-        selected: units that may be found.
+        selected: the units that may be returned.
 
     Raises:
-        IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
+        IndexOutOfStep: an index failed and could not be rebuilt (unless recall is configured to continue without it).
     """
     time = await question.services.workers.read(asked_time, question, selected)
     selected = time.selected
-    (keyword, told), (run, found) = await asyncio.gather(
-        question.services.workers.read(_worded, question, time.words, selected),
+    (keyword, told), (run, by_meaning) = await asyncio.gather(
+        question.services.workers.read(_search_by_words, question, time.words, selected),
         _search_by_meaning(question, selected, time),
     )
-    results = {Channel.KEYWORD: keyword, **found}
+    results = {Channel.KEYWORD: keyword, **by_meaning}
     whole = question.items.whole
     return run, ChannelResults(
         lists={channel: whole(results[channel][0]) for channel in Channel},
@@ -216,8 +216,10 @@ def _matching_items(question: RecallQuestion, lists: Sequence[Hits]) -> tuple[in
     return tuple(sorted(best, key=lambda row: (best[row], row)))
 
 
-def _worded(question: RecallQuestion, words: str, selected: Selection) -> tuple[tuple[Hits, Hits], Hits]:
-    """Search the keyword channel, and the memories whose source turns match."""
+def _search_by_words(
+    question: RecallQuestion, words: str, selected: Selection
+) -> tuple[tuple[Hits, Hits], Hits]:
+    """Search by words: the keyword channel, and the memories combined with their source turns."""
     search = partial(keyword_channel, question.view, selected, words, limit=question.limit)
     told, _ = _searched(question, SOURCE_TURNS, partial(search, told=True))
     return _searched(question, Channel.KEYWORD, search), told
@@ -226,10 +228,10 @@ def _worded(question: RecallQuestion, words: str, selected: Selection) -> tuple[
 async def _search_by_meaning(
     question: RecallQuestion, selected: Selection, time: AskedTime
 ) -> tuple[RecallContext, dict[Channel, tuple[Hits, Hits]]]:
-    """Run semantic and temporal search in parallel, then the graph, from the semantic hits and named entities."""
+    """Run semantic and temporal search in parallel, then the graph search, which starts from semantic hits and named entities."""
     read, view = question.services.workers.read, question.view
     vector, (named, walk) = await asyncio.gather(
-        read(_embedded, question, time.meaning), read(_understood, question)
+        read(_embedded, question, time.meaning), read(_analyse, question)
     )
     if vector is None:
         unasked = {INDEX_OF[Channel.SEMANTIC]: "the question could not be embedded"}
@@ -277,8 +279,8 @@ def _embedded(question: RecallQuestion, meaning: str) -> Vector | None:
             return None
 
 
-def _understood(question: RecallQuestion) -> tuple[NamedEntities, Walk]:
-    """Return the entities the question names, and how far the graph search may go (paper section 4.2.1)."""
+def _analyse(question: RecallQuestion) -> tuple[NamedEntities, Walk]:
+    """Return the entities that the question names, and the links that the graph channel may follow (paper section 4.2.1)."""
     text, view, languages = question.query.text, question.view, question.services.languages
     with timed(question.trace, "plan"):
         named = named_in(text, view, languages)
@@ -286,9 +288,9 @@ def _understood(question: RecallQuestion) -> tuple[NamedEntities, Walk]:
 
 
 def _compare_early(relevance: Relevance) -> None:
-    """Compare the whole bank with the question: the graph walk needs most cosines, and semantic search takes as long anyway.
+    """Compute all cosines with the question in advance: the graph walk needs most of them, and semantic search takes as long.
 
-    Failures are ignored here and reported by the channel in which they recur.
+    Failures are ignored here, because they recur in a channel, which reports them.
     """
     with suppress(StorageError):
         relevance.of_all()
@@ -310,7 +312,7 @@ def _semantic_and_linked(
 
 
 def _searched(question: RecallQuestion, channel: str, search: Callable[[], Hits]) -> tuple[Hits, Hits]:
-    """Search a channel or the source turns; return the hits, and those below its minimum score, which are not used further.
+    """Search a channel or the source turns; return its hits, and those below its minimum score, which only the trace shows.
 
     On failure, raise or leave the channel out, as configured.
     """
@@ -335,9 +337,9 @@ def _searched(question: RecallQuestion, channel: str, search: Callable[[], Hits]
 
 
 def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: Relevance) -> Hits:
-    """Search the graph channel; note in the trace if the question names no starting point."""
+    """Search the graph channel; add a note to the trace if it is empty because the question names no starting point."""
     if run.walk is Walk.NONE and not run.named.speaker:
-        run.trace.notes.append("graph: this question names nothing to walk from")
+        run.trace.notes.append("graph: the question names no entity to start from")
     return graph_channel(
         run.view,
         selected,
@@ -350,13 +352,13 @@ def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: 
     )
 
 
-# Weights, in ranks, of a cosine difference of 1 on the reference scale and of the best keyword match. Chosen on the facts of
-# LoCoMo conv-26 and 41, where halving or doubling them changes evidence by less than a point.
+# Weights of the cosine and of the keyword score, in ranks. Chosen on the facts of LoCoMo conversations 26 and 41, where halving or
+# doubling them changes evidence recall by less than a point.
 NEARNESS, WORDS = 6.0, 1.0
 
 
 def evidence(cosines: Float64Array, words: FloatArray) -> Float64Array:
-    """Compute E(f) = (6 * max(0, c - 0.3) + w / max w) / 60, (n,), in [0, 0.087], which is added to RRF(f) of paper eq. 15.
+    """Compute E(f) = (6 * max(0, c - 0.3) + w / max w) / 60, (n,), in [0, 0.087], to be added to RRF(f) of paper eq. 15.
 
     Args:
         cosines: c, cosine of each memory with the question, on the reference scale, where 0.3 is the channel floor, (n,).
@@ -371,31 +373,31 @@ def evidence(cosines: Float64Array, words: FloatArray) -> Float64Array:
 def with_evidence(
     ids: IntArray, fused: Float64Array, channels: ChannelResults, run: RecallContext
 ) -> tuple[IntArray, Float64Array]:
-    """Add evidence to the fused scores, and the memories found only by their turns' words; return row ids and scores, best first.
+    """Add `evidence` to the fused scores, and memories that match only by their source turns; return ids and scores, best first.
 
-    Unchanged in a bank of verbatim turns: these are smoothed over their neighbours instead, and using both was measured to lose
-    evidence.
+    Banks of verbatim turns are left unchanged: their scores are smoothed over neighbouring turns instead, and both together lose
+    evidence recall (measured).
 
     Args:
         ids: row ids, (n,).
-        fused: their scores by reciprocal rank fusion, (n,).
+        fused: scores by reciprocal rank fusion, (n,).
         channels: results of the channels and of the source turns.
         run: the current recall.
     """
     told = channels.told
     if not len(told):
         return ids, fused
-    found = np.union1d(ids, told.ids)
-    scores = np.zeros(len(found))
-    scores[np.searchsorted(found, ids)] = fused
-    cosines = run.view.scorer.similarities(run.vector, found)
+    candidates = np.union1d(ids, told.ids)
+    scores = np.zeros(len(candidates))
+    scores[np.searchsorted(candidates, ids)] = fused
+    cosines = run.view.scorer.similarities(run.vector, candidates)
     near = question_cosine(
         np.nan_to_num(cosines).astype(np.float64), run.services.embedder.identity.thresholds
     )
-    words = _scores_of(found, channels.lists[Channel.KEYWORD], told)
+    words = _scores_of(candidates, channels.lists[Channel.KEYWORD], told)
     scores += evidence(near, words)
-    best = np.lexsort((found, -scores))
-    return found[best], scores[best]
+    best = np.lexsort((candidates, -scores))
+    return candidates[best], scores[best]
 
 
 def _scores_of(ids: IntArray, *lists: Hits) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The trace of each candidate of a recall, derived afterwards from the stages' decisions; only with `trace=True`."""
+"""The trace of each candidate of a recall, derived from the results of the stages; only with `trace=True`."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class CandidateTrace:
         ids: the fused list, best first, (n,).
         fused: fused scores, (n,).
         ranking: ranking after reranking, before minimum scores.
-        dropped: why each dropped unit was dropped (a minimum score, or unlikely to help), by row id.
+        dropped: the fate of each dropped unit (below a minimum score, or unlikely to help), by row id.
         likely_from: minimum final score of a unit likely to help.
         packed: units that fit the budget.
-        reasons: reasons of the units returned for something other than their rank.
+        reasons: the reason of each unit that is returned for another reason than its rank, by row id.
     """
 
     channels: ChannelResults
@@ -48,7 +48,7 @@ class CandidateTrace:
 
 
 def unit_traces(candidates: CandidateTrace, view: BankView, query: RecallQuery) -> list[UnitTrace]:
-    """Trace every candidate: returned units first, then the rest of the ranking, then candidates that never reached it."""
+    """Trace every candidate: first the returned units, then the rest of the ranking, then candidates dropped before it."""
     lists, ranking, packed = candidates.channels.uncut(), candidates.ranking, candidates.packed
     found = np.concatenate([hits.ids for hits in lists.values()])
     rows = dict.fromkeys(np.concatenate([packed.ids, ranking.ids, candidates.ids, found]).tolist())
@@ -65,7 +65,7 @@ def unit_traces(candidates: CandidateTrace, view: BankView, query: RecallQuery) 
         unit = stored.get(row)
         fate, reason = fates.get(row, _ERASED) if unit else _ERASED
         if reason and reranked and row in scores and row not in reranked:
-            reason = f"{reason}; the reranker did not read it"
+            reason = f"{reason}; the reranker did not score it"
         traces.append(
             UnitTrace(
                 unit_id=unit.id if unit else "",
@@ -126,14 +126,14 @@ def _dropped_fates(candidates: CandidateTrace, query: RecallQuery) -> dict[int, 
 
 def _unlikely(score: float, likely_from: float) -> str:
     if math.isinf(likely_from):
-        return "nothing found is likely to help"
-    return f"final score {score:.3f} is far behind the best, below {likely_from:.3f}"
+        return "no memory is likely to help"
+    return f"final score {score:.3f} is below {likely_from:.3f}, too far behind the best"
 
 
 def _packing_fates(
     candidates: CandidateTrace, query: RecallQuery, tokens: Mapping[int, int]
 ) -> dict[int, tuple[Fate, str]]:
-    """Return the fates of the ranked units in packing, by replaying it with the known result."""
+    """Return the fates of the ranked units in packing, derived by repeating it with the known result."""
     returned = set(candidates.packed.ids.tolist())
     fates = {row: (Fate.RETURNED, why.words) for row, why in candidates.reasons.items() if row in returned}
     left = query.max_tokens - sum(
@@ -156,7 +156,7 @@ def _packing_fates(
 
 
 def _reranked(ranking: Ranking) -> dict[int, Reranked]:
-    """Return logit and boosts of each unit the reranker read, by row id."""
+    """Return logit and boosts of each unit that the reranker scored, by row id."""
     read = ranking.at(np.flatnonzero(ranking.read))
     boosts = read.boosts
     parts = zip(

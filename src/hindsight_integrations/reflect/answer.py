@@ -1,4 +1,4 @@
-"""Write an answer in one call, check it, and turn written answers into reflections (paper sections 6.1 and A.2)."""
+"""Generate an answer in one model call, validate it and build the reflection (paper sections 6.1 and A.2)."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ async def extracted(recalled: RecallResult, query: RecallQuery, context: Reflect
         query: the question.
         context: context of the reflection.
     """
-    found = best_memories(recalled)
+    quoted = best_memories(recalled)
     if not recalled.records:
-        return found
+        return quoted
     figures = "\n\n".join(digest.text for digest in recalled.records)
-    entered = dict.fromkeys(each for digest in recalled.records for each in digest.unit_ids)
-    standing = await context.reads(query).by_id(list(entered)) if context.reads else ()
-    units = tuple({item.unit.id: item for item in (*standing, *found.units)}.values())
+    record_ids = dict.fromkeys(each for digest in recalled.records for each in digest.unit_ids)
+    record_units = await context.reads(query).by_id(list(record_ids)) if context.reads else ()
+    units = tuple({item.unit.id: item for item in (*record_units, *quoted.units)}.values())
     return replace(
-        found,
-        text=f"{figures}\n\n{found.text}" if found.units else f"{NO_MODEL_SET}\n{figures}",
+        quoted,
+        text=f"{figures}\n\n{quoted.text}" if quoted.units else f"{NO_MODEL_SET}\n{figures}",
         units=units,
         based_on=tuple(map(Citation, units)),
         sufficient=True,
@@ -93,7 +93,7 @@ _END = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]*(?=\s)|\n")
 
 
 def shortened(text: str, most: int, tokens: TokenCounter) -> tuple[str, tuple[str, ...]]:
-    """Cut a text that exceeds its token budget at the end of a sentence, or between words; also return a note about it.
+    """Truncate a text that exceeds its token budget at the end of a sentence, or between words; also return a note.
 
     Args:
         text: an answer.
@@ -107,7 +107,7 @@ def shortened(text: str, most: int, tokens: TokenCounter) -> tuple[str, tuple[st
     kept = _longest(text, ends, most, tokens) or _longest(
         text, [match.start() for match in re.finditer(r"\s", text)], most, tokens
     )
-    note = f"the answer had {size} tokens, over max_answer_tokens={most}: it ends where it was cut"
+    note = f"the answer had {size} tokens and was truncated to max_answer_tokens={most}"
     return kept, (note,)
 
 
@@ -123,7 +123,7 @@ def _longest(text: str, ends: list[int], most: int, tokens: TokenCounter) -> str
 
 @dataclass(slots=True)
 class WrittenAnswer:
-    """An answer as a model wrote it, and its cost.
+    """A model's answer and its cost.
 
     Attributes:
         text: the answer.
@@ -134,7 +134,7 @@ class WrittenAnswer:
         tokens_in: prompt tokens reported.
         tokens_out: completion tokens reported.
         notes: notes for the caller.
-        grounded: whether it may use results of the caller's tools, which are not memories.
+        grounded: whether the answer may be based on results of the caller's tools, which are not memories.
     """
 
     text: str
@@ -161,11 +161,11 @@ class WrittenAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion:
-    """An answer whose opinions are not formed yet.
+    """An answer whose opinions have not been formed yet.
 
     Attributes:
         reflection: the answer.
-        opinions: the proposed opinions in order, or their refusals.
+        opinions: the proposed opinions and the refused ones, in the model's order.
     """
 
     reflection: Reflection
@@ -173,19 +173,19 @@ class AnsweredQuestion:
 
     @property
     def proposed(self) -> list[ProposedOpinion]:
-        """Opinions that may be stored."""
+        """The opinions that may be stored."""
         return [each for each in self.opinions if isinstance(each, ProposedOpinion)]
 
 
 async def answer_in_one_call(
     tiers: MemoryTiers, query: ReflectQuery, model: LanguageModel, context: ReflectContext
 ) -> AnsweredQuestion:
-    """Answer a question from the recalled memories; one call gives the text, its typed form and proposed opinions.
+    """Answer a question from the recalled memories; one call returns the text, the structured output and the opinions.
 
-    An invalid answer is requested again; the valid parts of the last one are used.
+    An invalid answer is requested again; if the last one is still invalid, its valid parts are used.
 
     Args:
-        tiers: the recalled memories; if empty, the answer says that nothing is known.
+        tiers: the recalled memories; if they are empty, the model is not called.
         query: the question.
         model: the model that answers.
         context: context of the reflection.
@@ -232,10 +232,10 @@ def _answer_problems(
     answer: Answer, index: CitationIndex, query: ReflectQuery, context: ReflectContext
 ) -> Iterator[str]:
     """Describe the faults of an answer for the model."""
-    found = references(answer.based_on, index)
-    yield from reference_faults(found, index)
-    if answer.sufficient and found.none and (index.memories or index.models):
-        yield "it names no memory it stands on; name them in based_on, or set sufficient to false"
+    cited = references(answer.based_on, index)
+    yield from reference_faults(cited, index)
+    if answer.sufficient and cited.none and (index.memories or index.models):
+        yield "it cites no memories; name them in based_on, or set sufficient to false"
     (size,) = context.services.tokens.count([answer.text])
     if size > query.max_answer_tokens:
         yield f"its text has {size} tokens, and at most {query.max_answer_tokens} are allowed; say it shorter"
@@ -259,18 +259,18 @@ async def conclude(
     query: ReflectQuery,
     context: ReflectContext,
 ) -> AnsweredQuestion:
-    """Make the reflection from a written answer; its typed form and its opinions take one call each.
+    """Build the reflection from a written answer; the structured output and the opinions take one model call each.
 
     Args:
         written: the written answer.
         index: the memories shown to the writer.
-        tiers: the memories plain recall found.
+        tiers: the memories returned by recall.
         query: the question.
         context: context of the reflection.
 
     Raises:
         MalformedOutput: the model could not convert the answer to the caller's schema.
-        ModelError: the model failed at this.
+        ModelError: the model failed.
     """
     written.shorten(query, context)
     cited = _cited(references(written.based_on, index), index)
@@ -289,15 +289,15 @@ async def _answered(
     query: ReflectQuery,
     context: ReflectContext,
 ) -> AnsweredQuestion:
-    found, records = references(written.based_on, index), tiers.recalled.records
+    cited, records = references(written.based_on, index), tiers.recalled.records
     reflection = Reflection(
         text=written.text,
-        units=found.units,
+        units=cited.units,
         extractive=False,
         recalled=tiers.recalled,
-        based_on=await citations(found, context),
+        based_on=await citations(cited, context),
         structured=structured,
-        sufficient=written.sufficient and not (found.none and not records and not written.grounded),
+        sufficient=written.sufficient and not (cited.none and not records and not written.grounded),
         steps=tuple(written.steps),
         mental_models=tuple(each.id for each in index.models.values()),
         calls=written.calls,
@@ -308,9 +308,9 @@ async def _answered(
     return AnsweredQuestion(reflection, read_opinions(opinions, index, query, context))
 
 
-def _cited(found: References, index: CitationIndex) -> list[tuple[str, RecalledUnit]]:
-    """Return the cited memories with the numbers they were shown under."""
-    ids = {item.unit.id for item in found.units}
+def _cited(cited_by: References, index: CitationIndex) -> list[tuple[str, RecalledUnit]]:
+    """Return the cited memories with their numbers in the prompt."""
+    ids = {item.unit.id for item in cited_by.units}
     return [(number, item) for number, item in index.memories.items() if item.unit.id in ids]
 
 
@@ -353,10 +353,10 @@ async def _proposed(
             check=lambda answer: "; ".join(_opinion_problems(answer.opinions, index, query, context)),
         )
     except ModelError as error:
-        written.notes = (*written.notes, f"no opinions were looked for: {type(error).__name__}")
+        written.notes = (*written.notes, f"opinions were not extracted: {type(error).__name__}")
         return ()
     written.count(done.tries, done.tokens_in, done.tokens_out)
     if done.last is None:
-        written.notes = (*written.notes, "no opinions were formed: what the model wrote cannot be read")
+        written.notes = (*written.notes, "opinions were not formed: the model's answer could not be parsed")
         return ()
     return done.last.opinions

@@ -43,13 +43,13 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two sentences that give one attribute different values.
+    """Two sentences with different values for an attribute that can have only one.
 
     Attributes:
         attribute: name of the attribute, such as "birthplace".
         old: the earlier sentence.
-        new: the later one.
-        value: the value in the earlier one.
+        new: the later sentence.
+        value: the value in the earlier sentence.
     """
 
     attribute: str
@@ -59,7 +59,7 @@ class Conflict:
 
 
 def append_new(current: Sequence[str], snippet: Sequence[str], languages: Sequence[Language]) -> str:
-    """Append the sentences of a snippet that the background does not have yet.
+    """Return the background with the new sentences of a snippet appended.
 
     Args:
         current: sentences of the background, in the first person.
@@ -71,7 +71,7 @@ def append_new(current: Sequence[str], snippet: Sequence[str], languages: Sequen
     """
     for conflict in conflicts([*current, *snippet], snippet, languages):
         raise BackgroundRefused(
-            f"it gives two values for {conflict.attribute}: the background has {conflict.old!r}, the snippet {conflict.new!r}",
+            f"there are two values for {conflict.attribute}: the background has {conflict.old!r}, the snippet {conflict.new!r}",
             "Set the whole background with bank.profile.set, or open the engine with a model, which can merge the two.",
             undecided=True,
         )
@@ -79,14 +79,14 @@ def append_new(current: Sequence[str], snippet: Sequence[str], languages: Sequen
 
 
 def new_sentences(current: Sequence[str], snippet: Sequence[str]) -> list[str]:
-    """Return the sentences of a snippet that are not in the background, each once."""
+    """Return the sentences of a snippet that are not in the background, without duplicates."""
     known = {same_sentence(sentence) for sentence in current}
     fresh = {key: sentence for sentence in snippet if (key := same_sentence(sentence)) not in known}
     return list(fresh.values())
 
 
 def conflicts(old: Sequence[str], new: Sequence[str], languages: Sequence[Language]) -> Iterator[Conflict]:
-    """Yield attributes with one value per person for which two groups of sentences give different values."""
+    """Yield the conflicts between two groups of sentences on attributes that a person has only once, such as a birthplace."""
     for language in languages:
         for attribute, pattern in language.person.unique.items():
             for earlier in old:
@@ -104,9 +104,9 @@ def _value(attribute: str, sentence: str, languages: Sequence[Language]) -> str:
 
 
 def background_sentences(text: str, languages: Sequence[Language]) -> list[str]:
-    """Return the sentences of a background, converted to the first person unless it already uses it."""
+    """Return the sentences of a background, converted to the first person unless it uses the first person already."""
     if Person.FIRST in persons(text, spoken_language(text, languages)):
-        return _sentences(text)  # "I help you remember" stays
+        return _sentences(text)  # do not convert "you" in "I help you remember"
     return own_sentences(text, languages)
 
 
@@ -117,7 +117,7 @@ def own_sentences(text: str, languages: Sequence[Language]) -> list[str]:
 
 
 def spoken_language(text: str, languages: Sequence[Language]) -> Language:
-    """Return the language of a text about a person; pronouns count as much as stop words."""
+    """Return the likeliest language of a text about a person, by its stop words and personal pronouns."""
     if len(languages) == 1:
         return languages[0]
     words = _LETTERS.findall(text.casefold())
@@ -145,12 +145,12 @@ def checked_length(background: str) -> str:
     """Return the background if it is as short as `profile.set` requires.
 
     Raises:
-        BackgroundRefused: it has more than 4,000 characters; it is never truncated silently.
+        BackgroundRefused: it has more than 4,000 characters; it is never truncated.
     """
     if len(background) <= MAX_BACKGROUND:
         return background
     raise BackgroundRefused(
-        f"the merged background would have {len(background):,} characters; at most {MAX_BACKGROUND:,} are allowed",
+        f"the merged background would have {len(background):,} characters; the limit is {MAX_BACKGROUND:,}",
         "Shorten it with bank.profile.set, then merge the rest with bank.profile.merge_background.",
     )
 
@@ -198,7 +198,7 @@ async def merge(
     """Merge a snippet into a background.
 
     The model is not called if the snippet adds nothing, or if the background is empty and the snippet is short and consistent.
-    Its answer is used once it passes the checks, with up to three tries.
+    An invalid answer is requested again, up to three times in all.
 
     Args:
         current: the background; may be empty.
@@ -206,11 +206,11 @@ async def merge(
         languages: languages of the bank, the likeliest first.
         name: name of the agent; may be empty.
         model: the language model; without one the snippet is appended.
-        newer: background sentences said after the snippet, normalised by `same_sentence`.
+        newer: background sentences that are newer than the snippet, normalised by `same_sentence`.
 
     Raises:
-        BackgroundRefused: no answer of the model is usable; without a model, the texts conflict or have more than 4,000
-            characters.
+        BackgroundRefused: none of the model's answers is valid; without a model, the texts conflict or have more than
+            4,000 characters.
         MalformedOutput: none of the model's answers could be parsed.
         ModelUnavailable: the model could not be reached.
         ModelRefused: the service rejected the API key.
@@ -241,11 +241,11 @@ async def merge(
 
 @dataclass(frozen=True)
 class MergeCheck:
-    """Check a model's merge of two groups of sentences; the model lists what it removed from the earlier group.
+    """Validates a model's merge of two groups of sentences, in which it lists the words removed from the earlier group.
 
     Attributes:
         old: the earlier sentences, in the first person.
-        new: the later sentences, which win conflicts.
+        new: the later sentences, which take precedence in conflicts.
         languages: languages of the bank, the likeliest first.
         name: name of the agent; may be empty.
     """
@@ -277,7 +277,7 @@ class MergeCheck:
             each.attribute for part in (self.old, self.new) for each in conflicts(part, part, self.languages)
         }
         for conflict in conflicts(sentences, sentences, self.languages):
-            if conflict.attribute in own:  # "My name is Max. I am called Maxi."
+            if conflict.attribute in own:  # one text has two values: "My name is Max. I am called Maxi."
                 continue
             yield f"it gives two values for {conflict.attribute}"
         language = spoken_language(text, self.languages)
@@ -338,7 +338,7 @@ def _exact(text: str, language: Language) -> frozenset[str]:
     return stems | content_stems(text, language) | figures(text, language)
 
 
-ATTEMPTS = 8  # merges, repeated if the profile changes during one
+ATTEMPTS = 8  # maximum number of merges, if the profile changes while they run
 _MERGED = "merged what was said "
 _SAID = re.compile(re.escape(_MERGED) + r"(\S+)$")
 
@@ -361,7 +361,7 @@ async def merge_waiting(task: Task, projector: Projector, services: Services) ->
         )
     except BackgroundRefused as refused:
         if refused.undecided and services.model is None:
-            # the reason stored with a task must not contain text of memories
+            # The reason stored with a task must not contain text of memories.
             raise ModelUnavailable(
                 "for the background", f"the snippet contradicts it; {refused.remedy}"
             ) from refused
@@ -377,9 +377,9 @@ async def merge_snippet(
     *,
     completing: tuple[TaskClaim, ...] = (),
 ) -> tuple[BankProfile, Merged]:
-    """Merge a text about the agent into its background, without overriding sentences said later.
+    """Merge a text about the agent into its background; sentences newer than the text take precedence.
 
-    The merge is repeated if the profile changes during it, so that concurrent merges both take effect.
+    The merge is repeated if the profile changes while it runs, so that concurrent merges both take effect.
 
     Args:
         text: the snippet.
@@ -420,7 +420,7 @@ async def merge_snippet(
 async def _merge_into(
     changes: Sequence[ProfileChange], text: str, said_at: datetime, services: Services
 ) -> Merged:
-    """Merge a snippet into the background of the newest change."""
+    """Merge a snippet into the background of the current profile."""
     profile = changes[-1].profile if changes else BankProfile()
     newer = said_after(said_at, changes, services.languages)
     return await merge(
@@ -429,7 +429,7 @@ async def _merge_into(
 
 
 def merge_reason(said_at: datetime) -> str:
-    """Return the reason recorded with a merge; it contains the time of the snippet for later merges."""
+    """Return the reason recorded with a merge; it contains the time of the snippet, which later merges need."""
     return f"{_MERGED}{said_at.isoformat()}"
 
 
@@ -445,12 +445,12 @@ def merged_at(change: ProfileChange) -> datetime | None:
 def said_after(
     moment: datetime, changes: Sequence[ProfileChange], languages: Sequence[Language]
 ) -> frozenset[str]:
-    """Return the sentences of the current background that are newer than a moment, normalised by `same_sentence`.
+    """Return the sentences of the current background that are newer than a given time, normalised by `same_sentence`.
 
     A sentence keeps its time through merges; setting or restoring a profile gives all sentences the time of that change.
 
     Args:
-        moment: the moment (aware UTC).
+        moment: the time (aware UTC).
         changes: all profile changes of the bank, oldest first.
         languages: languages of the bank, the likeliest first.
     """

@@ -1,4 +1,4 @@
-"""Citations: the numbers that label memories in a prompt, the citations in an answer, and the facts a text is based on."""
+"""Number memories for a prompt, resolve the citations of an answer, and find the facts a text is based on."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.memories import believed, citable, modelled
 from hindsight_integrations.reflect.context import ReflectContext
 
-RARE = 2  # of the texts shown; a word in more of them does not identify its source
+RARE = 2  # maximum number of shown texts with a rare word; a more frequent word does not identify its source
 
 _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A text shown to the writer, and the memories it represents.
+    """A text shown to the model, and the memories it represents.
 
     Attributes:
-        text: the text as shown.
+        text: the shown text.
         unit_ids: ids of the memories; an observation represents the facts it was made from. Empty for other texts, such as
             the question.
     """
@@ -42,22 +42,22 @@ class Ground:
 def completed_grounds(
     text: str, cited: Sequence[Ground], shown: Sequence[Ground], languages: Sequence[Language]
 ) -> tuple[str, ...]:
-    """Return ids of the memories a text is based on: those cited, and those shown that it used without citing.
+    """Return ids of the memories a text is based on: those it cites, and shown ones that it used without citing.
 
     A memory counts as used if it shares a name, a number or a rare word with the text that no cited memory has.
 
     Args:
         text: the written text.
-        cited: memories the text cites, and other texts it may take words from, such as the question.
-        shown: all memories and texts it may have used.
+        cited: memories the text cites, and texts whose words need no source, such as the question.
+        shown: all memories and texts in the prompt.
         languages: the languages the texts may be in.
     """
     terms = [_terms(ground.text, languages) for ground in shown]
-    spread = Counter(term for found in terms for term in found)
-    told = _terms(text, languages) - _union(_terms(ground.text, languages) for ground in cited)
+    frequency = Counter(term for group in terms for term in group)
+    new_terms = _terms(text, languages) - _union(_terms(ground.text, languages) for ground in cited)
     names = _name_words(text, languages)
-    taken = {term for term in told if spread[term] <= RARE or term in names or term.isdigit()}
-    drawn = [ground for ground, found in zip(shown, terms, strict=True) if found & taken]
+    identifying = {term for term in new_terms if frequency[term] <= RARE or term in names or term.isdigit()}
+    drawn = [ground for ground, group in zip(shown, terms, strict=True) if group & identifying]
     return tuple(dict.fromkeys(each for ground in (*cited, *drawn) for each in ground.unit_ids))
 
 
@@ -88,10 +88,10 @@ class CitationIndex:
 
     Attributes:
         memories: facts and observations: "1", "2", ...
-        models: "M1", "M2", ...
+        models: mental models: "M1", "M2", ...
         beliefs: opinions of the agent: "B1", "B2", ...
-        turns: turns without a valid memory, numbered in the same series as memories.
-        quoted: texts of turns and passages shown, with the ids of the memories made from them.
+        turns: turns without a valid memory; they share the number series of `memories`.
+        quoted: shown texts of turns and passages, each with the ids of the memories made from it.
     """
 
     memories: Mapping[str, RecalledUnit]
@@ -111,8 +111,8 @@ class References:
     """The memories cited by an answer or by one of its opinions.
 
     Attributes:
-        units: memories, each once, in the order cited.
-        models: mental models, each once, in the order cited.
+        units: the cited memories, without duplicates, in the order cited.
+        models: the cited mental models, without duplicates, in the order cited.
         beliefs: references to beliefs, which are not evidence.
         unknown: references to numbers or ids that were not shown.
         turns: cited turns without a valid memory.
@@ -130,17 +130,17 @@ class References:
         return not (self.units or self.models or self.turns)
 
 
-def references(given: Iterable[str], shown: CitationIndex) -> References:
+def references(marks: Iterable[str], shown: CitationIndex) -> References:
     """Resolve references such as "3", "[3]", "M1", or the full id of a memory or mental model."""
     by_id = {item.unit.id: item for item in shown.memories.values()}
     models_by_id = {model.id: model for model in shown.models.values()}
-    held = {item.unit.id for item in shown.beliefs.values()}
+    belief_ids = {item.unit.id for item in shown.beliefs.values()}
     units: dict[str, RecalledUnit] = {}
     models: dict[str, MentalModel] = {}
     beliefs: list[str] = []
     unknown: list[str] = []
     turns: list[SourceTurn] = []
-    for reference in _single(given):
+    for reference in _single(marks):
         number = reference.upper()
         if item := shown.memories.get(number) or by_id.get(reference):
             units.setdefault(item.unit.id, item)
@@ -148,7 +148,7 @@ def references(given: Iterable[str], shown: CitationIndex) -> References:
             models.setdefault(model.id, model)
         elif turn := shown.turns.get(number):
             turns.append(turn)
-        elif number in shown.beliefs or reference in held:
+        elif number in shown.beliefs or reference in belief_ids:
             beliefs.append(reference)
         else:
             unknown.append(reference)
@@ -161,13 +161,13 @@ def references(given: Iterable[str], shown: CitationIndex) -> References:
     )
 
 
-def reference_faults(found: References, shown: CitationIndex) -> Iterator[str]:
+def reference_faults(cited: References, shown: CitationIndex) -> Iterator[str]:
     """Describe the faults of references for the model."""
-    if found.unknown:
-        named = ", ".join(each[:40] for each in found.unknown[:5])
+    if cited.unknown:
+        named = ", ".join(each[:40] for each in cited.unknown[:5])
         yield f"based_on names {named}, and there are {_range(shown)}"
-    if found.beliefs:
-        yield f"based_on names {', '.join(found.beliefs[:5])}: beliefs are no evidence, name the memories"
+    if cited.beliefs:
+        yield f"based_on names {', '.join(cited.beliefs[:5])}: beliefs are no evidence, name the memories"
 
 
 def _single(given: Iterable[str]) -> Iterator[str]:
@@ -187,15 +187,15 @@ def _ends(numbered: Mapping[str, object]) -> tuple[str, str]:
     return (numbers[0], numbers[-1]) if numbers else ("", "")
 
 
-async def citations(found: References, context: ReflectContext) -> tuple[Citation, ...]:
-    """Return the sources of an answer: each memory with its turns; an observation with the turns of its facts."""
-    ids = [item.unit.id for item in found.units]
+async def citations(cited: References, context: ReflectContext) -> tuple[Citation, ...]:
+    """Return the citations of an answer: each memory with its turns, and each observation with the turns of its facts."""
+    ids = [item.unit.id for item in cited.units]
     turns = await context.services.workers.read(
         source_turns, context.projector.ledger, context.projector.name, ids
     )
-    units = (Citation(item, turns.get(item.unit.id, ())) for item in found.units)
-    models = (Citation(mental_model=model.id) for model in found.models)
-    return (*units, *(Citation(turns=(turn,)) for turn in found.turns), *models)
+    units = (Citation(item, turns.get(item.unit.id, ())) for item in cited.units)
+    models = (Citation(mental_model=model.id) for model in cited.models)
+    return (*units, *(Citation(turns=(turn,)) for turn in cited.turns), *models)
 
 
 def source_turns(
@@ -206,12 +206,12 @@ def source_turns(
     grounds = ledger.observations.grounds_of(bank, np.array(sorted(rows.values()), np.int64))
     facts = ledger.units.row_ids(bank, [fact for made in grounds.values() for fact in made])
     turns = ledger.turns.of_units(bank, np.array(sorted({*rows.values(), *facts.values()}), np.int64))
-    found = {}
+    sources = {}
     for unit_id, row in rows.items():
         made_from = [facts[fact] for fact in grounds.get(row, ()) if fact in facts]
         said = {
             (turn.thread, turn.message_id): turn for each in (row, *made_from) for turn in turns.get(each, ())
         }
         if said:
-            found[unit_id] = tuple(sorted(said.values(), key=lambda turn: (turn.said_at, turn.message_id)))
-    return found
+            sources[unit_id] = tuple(sorted(said.values(), key=lambda turn: (turn.said_at, turn.message_id)))
+    return sources

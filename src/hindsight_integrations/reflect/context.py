@@ -1,4 +1,4 @@
-"""The context of a reflection: its bank, the engine's services, and the reads of an agentic reflection."""
+"""The context of a reflection: its bank, the engine's services, and the read operations of the agentic loop."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from hindsight_integrations.services import Services
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A range of days, both included; None leaves a side open."""
+    """A range of days, both inclusive; None means unbounded."""
 
     first: date | None = None
     last: date | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether it includes every day."""
+        """True if both ends are unbounded."""
         return self.first is None and self.last is None
 
 
@@ -37,10 +37,10 @@ ANY_TIME = Period()
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Memories that match, all or the first of them.
+    """One page of matching memories.
 
     Attributes:
-        units: ordered by time.
+        units: the first matches, ordered by time.
         total: number of all matches.
     """
 
@@ -53,8 +53,8 @@ class SaidTurn:
     """A turn, and the visible memories made from it.
 
     Attributes:
-        turn: the turn; `history` if all memories made from it are invalid.
-        units: the memories.
+        turn: the turn; marked as `history` if all memories made from it are invalid.
+        units: the visible memories made from it.
     """
 
     turn: SourceTurn
@@ -66,8 +66,8 @@ class Sources:
     """The sources of a memory.
 
     Attributes:
-        turns: oldest first.
-        passage: of its document; empty for a memory of a conversation.
+        turns: the turns it was made from, oldest first.
+        passage: the passage of its document; empty for a memory from a conversation.
     """
 
     turns: tuple[SourceTurn, ...] = ()
@@ -76,7 +76,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class RecordSelection:
-    """Filters on records as a model wrote them; None matches anything.
+    """Filters on records, unvalidated model output; None matches anything.
 
     Attributes:
         kind: kind of record.
@@ -92,85 +92,85 @@ class RecordSelection:
 
 
 class MemoryReads(Protocol):
-    """Reads of one bank for one reflection, always limited to its tags, moment and window.
+    """The read operations of one reflection, limited to its bank, tags, point in time and time window.
 
     Raises:
-        InvalidRequest: by every method, if what is requested is unknown, ambiguous or outside these limits.
+        InvalidRequest: the requested item is unknown, ambiguous or outside these limits; raised by every method.
     """
 
     async def recall(
         self, text: str, *, types: Sequence[FactType], period: Period, max_tokens: int
     ) -> RecallResult:
-        """Recall the memories nearest to a text, with figures of the records that it concerns."""
+        """Recall the memories nearest to a text, with digests of the records that match it."""
         ...
 
     async def listed(
         self, *, types: Sequence[FactType], entity: str | None, period: Period, limit: int
     ) -> Listed:
-        """List the memories of these networks, entity and period, ordered by time; at most `limit`."""
+        """List up to `limit` memories of these networks, this entity and this period, ordered by time."""
         ...
 
     async def turns_saying(self, words: str, *, period: Period, limit: int) -> tuple[SaidTurn, ...]:
-        """Find turns that contain these words, oldest first; at most `limit`."""
+        """Find up to `limit` turns that contain these words, oldest first."""
         ...
 
     async def sources(self, item: RecalledUnit) -> Sources:
-        """The sources of a memory, as far as they are stored and visible."""
+        """Return the stored and visible sources of a memory."""
         ...
 
     async def mental_models(self, text: str) -> Sequence[MentalModel]:
-        """Answered standing questions near a text."""
+        """Find the mental models nearest to a text."""
         ...
 
     async def records(
         self, wanted: RecordSelection, *, period: Period
     ) -> Sequence[tuple[RecordEntry, RecalledUnit]]:
-        """List every record of this kind with its memory, ordered by time."""
+        """List all matching records with their memories, ordered by time."""
         ...
 
     async def aggregate(
         self, how: Aggregation, wanted: RecordSelection, *, period: Period
     ) -> tuple[Aggregate, tuple[RecalledUnit, ...]]:
-        """Compute one exact value over such records; also return the memories used."""
+        """Compute one exact value over the matching records; also return the memories used."""
         ...
 
     async def by_id(self, unit_ids: Sequence[str]) -> tuple[RecalledUnit, ...]:
-        """Memories as recall serves them, ordered by time; missing ones are left out."""
+        """Return these memories in the form recall returns them, ordered by time; omit missing ones."""
         ...
 
     async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
-        """Memories as recall serves them: documents with their valid items, without invalid observations."""
+        """Convert units to the form recall returns: documents with their valid items, without invalid observations."""
         ...
 
 
-RECORD_TOKENS = 1_024  # of exact figures and rows of records, beside the memories
+RECORD_TOKENS = 1_024  # tokens for record digests, in addition to those for memories
 
 Recall = Callable[[RecallQuery], Awaitable[RecallResult]]
 MentalModelsNear = Callable[[RecallQuery], Awaitable[Sequence[MentalModel]]]
 
 
 async def no_mental_models(_: RecallQuery) -> Sequence[MentalModel]:
-    """No mental models."""
+    """Return no mental models."""
     return ()
 
 
 async def no_directives(_: RecallQuery) -> Sequence[str]:
-    """No directives."""
+    """Return no directives."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class ReflectContext:
-    """What a reflection works with: its bank and the engine's services.
+    """The bank, services and callbacks of a reflection.
 
     Attributes:
         projector: the bank.
-        services: the engine's.
-        profile: of the agent that answers.
-        recall: recalls memories.
-        mental_models: finds mental models near a question.
-        directives: finds the operator's rules that apply to a question.
-        reads: makes the reads of an agentic reflection; None if it may not read.
+        services: services of the engine.
+        profile: profile of the agent that answers.
+        recall: callback that recalls memories.
+        mental_models: callback that finds mental models near a question.
+        directives: callback that returns the operator's rules for a question.
+        reads: factory of the read operations of an agentic reflection; None if it cannot read the bank.
     """
 
     projector: Projector
@@ -182,5 +182,5 @@ class ReflectContext:
     reads: Callable[[RecallQuery], MemoryReads] | None = None
 
     async def revision(self) -> int:
-        """The bank's revision now."""
+        """Return the current revision of the bank."""
         return await self.services.workers.read(self.projector.ledger.revision, self.projector.name)

@@ -1,4 +1,4 @@
-"""Mental models: detect stale ones and answer their questions again, on request or as a task."""
+"""Detect stale mental models and refresh them by answering their questions again, on request or as a task."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ from hindsight_integrations.reflect.context import RECORD_TOKENS, Recall, Reflec
 from hindsight_integrations.reflect.pipeline import reflect
 from hindsight_integrations.services import Services
 
-MOST_LOOKED_AT = 2_000  # changed facts checked; with more than this the model counts as stale (no source)
+MOST_LOOKED_AT = (
+    2_000  # maximum number of changed facts to compare; with more, the model counts as stale (chosen by hand)
+)
 
 
 def scope(tags: Sequence[str]) -> TagOr:
@@ -45,14 +47,14 @@ def changed_in_scope(
     *,
     floor: float,
 ) -> bool:
-    """Check whether facts in the model's scope that concern its question were added or changed since the last check.
+    """Check whether relevant facts in the model's scope were added or changed since the last check.
 
-    A fact concerns it if it is near the question or the text, or shares a named entity with the question or a fact the
-    text is based on.
+    A fact is relevant if it is near the question or the text, or shares a named entity with the question or with a fact
+    the text is based on.
 
     Args:
         model: the mental model, checked up to revision `checked_to`.
-        about: unit vectors (dimension,) of its question and, if it has one, its text.
+        about: unit vectors (dimension,) of its question and, if it has been answered, of its text.
         view: the view of the bank.
         languages: languages of its texts, the likeliest first.
         floor: minimum cosine for a near fact, the embedder's semantic channel floor.
@@ -71,25 +73,25 @@ def changed_in_scope(
 def _share_a_name(
     model: MentalModel, changed: IntArray, view: BankView, languages: Sequence[Language]
 ) -> bool:
-    """Check whether a changed fact shares an entity with the question or a fact the text is based on; ignore hubs."""
+    """Check whether a changed fact shares an entity, other than a hub, with the question or the facts the text is based on."""
     grounds = np.array(list(view.ledger.units.row_ids(view.bank, model.based_on).values()), np.int64)
     own = np.union1d(named_in(model.question, view, languages).rows, _mentioned(grounds, view))
     return bool(np.intersect1d(np.setdiff1d(own, view.hubs), _mentioned(changed, view)).size)
 
 
 def _mentioned(ids: IntArray, view: BankView) -> IntArray:
-    """Return row ids of the entities these units mention, except topics, which are not names."""
-    found: dict[str, Entity] = {
+    """Return row ids of the entities these units mention, except concepts, which are not names."""
+    by_id: dict[str, Entity] = {
         entity.id: entity
         for entities in view.ledger.entities.of_units(view.bank, ids).values()
         for entity in entities
         if entity.type != EntityType.CONCEPT
     }
-    rows = view.ledger.entities.row_ids(view.bank, list(found))
+    rows = view.ledger.entities.row_ids(view.bank, list(by_id))
     return np.fromiter(rows.values(), np.int64, len(rows))
 
 
-READ_TOKENS = 4_096  # budget of the memories an answer is written from, the default of `reflect`
+READ_TOKENS = 4_096  # token budget of the recalled memories; the default of `reflect`
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ class RefreshedAnswer:
 
     Attributes:
         answer: the answer to store.
-        read: ids of all facts shown to the writer.
+        read: ids of all facts shown to the model.
         tokens_in: prompt tokens of the model.
         tokens_out: completion tokens of the model.
     """
@@ -110,7 +112,7 @@ class RefreshedAnswer:
 
 
 async def answer_question(model: MentalModel, now: datetime, context: ReflectContext) -> RefreshedAnswer:
-    """Answer a mental model's question from facts in its scope, without mental models or forming opinions.
+    """Answer a mental model's question from the facts in its scope, without using mental models or forming opinions.
 
     Without a language model the text quotes the matching records, or else the best facts. If memory has no answer, the text
     is empty.
@@ -136,15 +138,15 @@ async def answer_question(model: MentalModel, now: datetime, context: ReflectCon
         max_answer_tokens=model.max_tokens,
         form_opinions=False,
     )
-    own = replace(
+    fact_context = replace(
         context,
         recall=_facts_alone(context.recall),
         mental_models=no_mental_models,
     )
-    reflection = await reflect(query, own)
-    entered = [each for digest in reflection.records for each in digest.unit_ids]
-    read = tuple(dict.fromkeys((*(item.unit.id for item in reflection.recalled.units), *entered)))
-    known = (reflection.sufficient or reflection.extractive) and bool(reflection.units or entered)
+    reflection = await reflect(query, fact_context)
+    record_ids = [each for digest in reflection.records for each in digest.unit_ids]
+    read = tuple(dict.fromkeys((*(item.unit.id for item in reflection.recalled.units), *record_ids)))
+    known = (reflection.sufficient or reflection.extractive) and bool(reflection.units or record_ids)
     quoted = [each.text for each in reflection.records] or [item.text for item in reflection.units]
     text = "\n".join(quoted) if reflection.extractive else reflection.text
     text, _ = shortened(text, model.max_tokens, context.services.tokens)
@@ -166,7 +168,7 @@ def _grounds(question: str, reflection: Reflection, languages: Sequence[Language
 
 
 def _facts_alone(recall: Recall) -> Recall:
-    """Restrict a recall to world and experience memories: no opinions, observations or unprocessed turns."""
+    """Wrap a recall to return only world and experience memories, without opinions, observations and unprocessed turns."""
 
     async def facts(query: RecallQuery) -> RecallResult:
         types = tuple(kind for kind in OBSERVED_NETWORKS if kind in query.types)
@@ -178,11 +180,11 @@ def _facts_alone(recall: Recall) -> Recall:
     return facts
 
 
-ATTEMPTS = 3  # answers in one run if facts change during it
+ATTEMPTS = 3  # maximum number of answers in one run, if facts change while it runs
 
 
 async def refresh_waiting(task: Task, context: ReflectContext) -> Settled:
-    """Refresh the mental model of a task if its scope changed; commit the answer and the task's completion together.
+    """Refresh a task's mental model if facts in its scope changed; commit the answer and complete the task together.
 
     Raises:
         ModelError: the model or the embedder is unavailable; nothing was written.
@@ -214,7 +216,7 @@ async def refresh(
     """
     spent = Settled()
     for attempt in range(ATTEMPTS):
-        # The revision of the indexes, not of the ledger, which may be ahead: otherwise a fact could be missed forever.
+        # Use the revision of the indexes: the ledger may be ahead, and a fact not indexed yet would never be checked.
         async with context.projector.viewing() as view:
             revision = view.revision
         model = await context.services.workers.read(_known, model_id, context.projector)
@@ -240,7 +242,7 @@ async def refresh(
 
 
 def with_staleness(model: MentalModel, view: BankView, services: Services) -> MentalModel:
-    """Return the model, marked stale if its scope changed since the last answer; embeds its question and text."""
+    """Return the model, marked stale if its scope changed since the last answer. Embeds its question and text."""
     if model.refreshed_at is None or model.withdrawn:
         return model
     question = services.vectors.of_questions([model.question], services.embedder)

@@ -1,4 +1,4 @@
-"""Summarise an entity's facts as observations (paper section 4.1.5), with a model or by selecting facts, and run the task."""
+"""Summarise an entity's facts as observations (paper section 4.1.5), with a model or by selecting facts."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ from hindsight_integrations.services import Services
 
 LONGEST_RETOLD = 600  # characters, about two or three narrative sentences; longer facts are shortened
 GAP = "\u2026"
-SUBJECT_WORDS = 6  # at the start of a text, among which its subject is named
-# Weight of a fact that starts with another subject: in a dialogue every fact mentions both speakers.
+SUBJECT_WORDS = 6  # number of words at the start of a text that are searched for its subject
+# Weight of a fact that starts with another subject: in a dialogue, most facts mention both speakers.
 MENTIONED = 0.25
 AGENT = "assistant"
 _LETTERS = re.compile(r"[^\W_]+")
@@ -59,10 +59,10 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 def retell(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]) -> str:
-    """Return the fact in the third person. First- and second-person text is quoted with its speaker and date, not reworded.
+    """Return the text of a fact for an observation; quote first- and second-person text with its speaker and date.
 
     Args:
-        fact: the fact to restate.
+        fact: the fact.
         names: names of the entity.
         languages: the languages the fact may be in.
     """
@@ -77,7 +77,7 @@ def retell(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]
 
 
 def weight(text: str, names: Sequence[str]) -> float:
-    """Return how representative a fact is of an entity: 1 if the fact starts with its name, 0.25 if it only mentions it.
+    """Return the weight of a fact as a representative of an entity: 1 if it starts with the entity's name, else 0.25.
 
     Args:
         text: the text of the fact.
@@ -122,7 +122,7 @@ class FactGroup:
 
     Attributes:
         units: the valid facts, oldest first.
-        vectors: their vectors (n, dimension); zeros where a vector cannot be read.
+        vectors: their vectors (n, dimension); a vector that cannot be read is all zeros.
     """
 
     units: tuple[MemoryUnit, ...]
@@ -136,7 +136,7 @@ class EntityFacts:
     Attributes:
         entity: the entity.
         groups: its facts grouped by tags; the group with the newest fact first.
-        revision: the bank's revision when the facts were read; later changes may or may not be included.
+        revision: the bank's revision before the facts were read; they may already include later changes.
     """
 
     entity: Entity
@@ -145,7 +145,7 @@ class EntityFacts:
 
     @property
     def units(self) -> tuple[MemoryUnit, ...]:
-        """All facts."""
+        """The facts of all groups."""
         return tuple(unit for group in self.groups for unit in group.units)
 
 
@@ -199,9 +199,9 @@ def _group_facts(
     return FactGroup(tuple(units[row] for row in rows), vectors)
 
 
-# Facts that may represent others; beyond this, the newest half and an even sample of the rest.
+# Maximum number of facts that may represent others; of more facts, half are the newest and half a sample of the rest.
 CANDIDATES = 512
-TIE = 0.02  # relative to the best gain; among facts within it the newest is taken
+TIE = 0.02  # relative difference from the best gain that counts as a tie; the newest fact wins a tie
 
 
 def choose_representatives(
@@ -209,13 +209,13 @@ def choose_representatives(
 ) -> dict[int, list[int]]:
     """Map the position of each representative fact to the positions it represents, itself first.
 
-    Facts are chosen greedily by facility location: each choice adds most to the similarity of all facts to their nearest
+    Facts are chosen greedily by facility location: each choice maximises the gain in similarity of all facts to their nearest
     chosen fact. Selection stops when every fact is near a chosen one or `most` are chosen. Every other fact is assigned to
-    its nearest representative if their cosine reaches the link threshold, else to none.
+    its nearest representative if their cosine reaches the link threshold, else it is left out.
 
     Args:
         vectors: vectors of the facts, oldest first (n, dimension).
-        weights: weight of each fact, above 0; heavier facts count more and are preferred as representatives.
+        weights: positive weight of each fact; heavier facts count more and are preferred as representatives.
         thresholds: thresholds of the embedder.
         most: maximum number of facts to choose.
     """
@@ -235,11 +235,11 @@ def choose_representatives(
         near[places[chosen]] = True
         if len(chosen) >= FEWEST_OBSERVATIONS and near.all():
             break
-    return _standing_under(cosines[:, chosen], places[chosen], thresholds.semantic_link)
+    return _assign_to_nearest(cosines[:, chosen], places[chosen], thresholds.semantic_link)
 
 
 def candidates(count: int) -> IntArray:
-    """Return the positions of facts that may represent others, ascending: all of them, or the newest and a sample of the rest."""
+    """Return the positions of the facts that may represent others, ascending: all, or the newest and a sample of the rest."""
     if count <= CANDIDATES:
         return np.arange(count, dtype=np.int64)
     newest = CANDIDATES // 2
@@ -252,7 +252,7 @@ def _newest_of_the_best(gains: Float64Array) -> int:
     return int(np.flatnonzero(gains >= best - TIE * abs(best))[-1])
 
 
-def _standing_under(cosines: Matrix, chosen: IntArray, floor: float) -> dict[int, list[int]]:
+def _assign_to_nearest(cosines: Matrix, chosen: IntArray, floor: float) -> dict[int, list[int]]:
     """Assign each fact to its nearest chosen fact if it is near enough; keys in the order of choice."""
     under = {place: [place] for place in chosen.tolist()}
     nearest = cosines.argmax(axis=1)
@@ -262,7 +262,7 @@ def _standing_under(cosines: Matrix, chosen: IntArray, floor: float) -> dict[int
     return under
 
 
-# Of the budget for the newest facts; the rest goes to those least similar to the facts shown.
+# Share of the budget for the newest facts; the rest goes to the facts least similar to those already chosen.
 NEWEST_SHARE = 0.5
 
 
@@ -275,7 +275,7 @@ def choose_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplica
         costs: tokens of each fact, oldest first.
         vectors: vectors of the facts (n, dimension).
         budget: total tokens of the facts shown.
-        duplicate: minimum cosine of two texts that say the same.
+        duplicate: minimum cosine of two texts that count as duplicates.
     """
     cost = np.asarray(costs, np.int64)
     if int(cost.sum()) <= budget:
@@ -303,14 +303,16 @@ def choose_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplica
 
 
 LONGEST = 400  # characters of an observation; the prompt asks for 300
-ECHO_WORDS = 6  # consecutive words copied from the instructions; shorter runs may be coincidence
-COPIED_WORDS = 3  # consecutive words copied verbatim from a fact
-FACTS_EACH = 3  # facts that one observation may combine; sets the minimum number of observations
+ECHO_WORDS = 6  # minimum number of consecutive words that count as copied from the instructions
+COPIED_WORDS = 3  # minimum number of consecutive words that count as copied from a fact
+FACTS_EACH = (
+    3  # expected number of facts per observation, from which the minimum number of observations follows
+)
 
 
 @dataclass(frozen=True)
 class Checker:
-    """Check the observations in one model answer.
+    """Validates the observations in a model's answer.
 
     Attributes:
         names: names of the entity.
@@ -354,13 +356,13 @@ class Checker:
         return next(filter(None, self._faults(observation)), "")
 
     def _faults(self, observation: AnsweredObservation) -> Iterator[str]:
-        """Yield the faults of an observation, "" for a passed check; later checks assume the earlier ones passed."""
+        """Yield the faults of an observation, or "" for a passed check. Later checks assume that earlier ones passed."""
         text, count = plain(observation.text), len(self.facts)
         yield "" if text else "it says nothing"
         yield (
             f"it has {len(text)} characters, and at most {LONGEST} are allowed" if len(text) > LONGEST else ""
         )
-        yield "" if observation.facts else "it names no fact it stands on"
+        yield "" if observation.facts else "it cites no facts"
         unknown = [number for number in observation.facts if not 1 <= number <= count]
         yield f"it names fact {unknown[0]}, and there are facts 1 to {count}" if unknown else ""
         cited = [(number, self.facts[number - 1]) for number in sorted(set(observation.facts))]
@@ -382,7 +384,7 @@ class Checker:
             yield "the facts it names do not say that"
 
     def _has_a_word_of(self, shown: Sequence[str], text: str, language: Language) -> bool:
-        """Check that a text shares a content word with the facts, ignoring the entity's names; True if it has no other words."""
+        """Check that a text shares a content word with the facts; True if it has none except the entity's names."""
         words = content_stems(text, language) - content_stems(" ".join(self.names), language)
         return not words or not words.isdisjoint(content_stems(" ".join(shown), language))
 
@@ -410,7 +412,7 @@ def plain(text: str) -> str:
 def _own_words(text: str, narrated: Sequence[str]) -> str:
     """Replace runs of words copied from narrative facts with "…".
 
-    "Being yourself" in a narrative does not address anyone. The first word stays: it may be a first-person subject.
+    A narrative may contain "being yourself" without addressing anyone. The first word stays, since it may be "I".
     """
     words = text.split()
     folded, facts = _bare(words), f" {' '.join(_bare(' '.join(narrated).split()))} "
@@ -428,14 +430,14 @@ def _bare(words: Sequence[str]) -> list[str]:
 
 
 def _echoes(text: str, told: Sequence[str]) -> bool:
-    """Check whether the text repeats a run of words from the instructions that no fact contains."""
+    """Check whether the text copies a run of words from the instructions that no fact contains."""
     words = normalised_text(text).split()
     instructions, facts = normalised_text(template("observe")), normalised_text(" ".join(told))
     runs = (" ".join(words[at : at + ECHO_WORDS]) for at in range(len(words) - ECHO_WORDS + 1))
     return any(run in instructions and run not in facts for run in runs)
 
 
-LINE_TOKENS = 40  # per fact line in the prompt, for its number and dates
+LINE_TOKENS = 40  # tokens added to each fact in the prompt for its number and dates
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,10 +454,10 @@ class Summary:
 
     Attributes:
         observations: the observations, most important first.
-        read: the facts given to the writer; facts that did not fit are left out.
+        read: the facts that were summarised; facts that did not fit the prompt are omitted.
         tokens_in: prompt tokens of the model, including repairs.
         tokens_out: completion tokens of the model, including repairs.
-        problem: the fault in the model's last answer, if none of its observations is valid.
+        problem: the fault in the model's last answer, if none of its observations are valid; else empty.
     """
 
     observations: tuple[Observation, ...]
@@ -468,7 +470,7 @@ class Summary:
 async def summarise(entity: Entity, facts: FactGroup, services: Services) -> Summary:
     """Summarise facts with the same tags as observations of an entity.
 
-    Use the model if there is one, the mode is AUTO and there are enough facts; else select facts.
+    Call the model if one is set, the mode is AUTO and there are enough facts; else select facts.
 
     Raises:
         ModelUnavailable: the model could not be reached.
@@ -491,7 +493,7 @@ async def summarise(entity: Entity, facts: FactGroup, services: Services) -> Sum
 async def summarise_with_model(
     entity: Entity, facts: Sequence[MemoryUnit], model: LanguageModel, services: Services
 ) -> Summary:
-    """Let the model write observations from facts; drop those still invalid after repairs."""
+    """Generate observations from facts with the model; drop those that are still invalid after repairs."""
     checker = Checker(
         names=(entity.name, *entity.names),
         facts=facts,
@@ -512,7 +514,7 @@ async def summarise_with_model(
 
 
 def summarise_by_choice(entity: Entity, facts: FactGroup, services: Services) -> Summary:
-    """Select the most representative facts, restated in the third person, each with the facts it represents."""
+    """Select the most representative facts as observations, each based on the facts it represents."""
     thresholds = services.embedder.identity.thresholds
     names = (entity.name, *entity.names)
     weights = [weight(unit.text, names) for unit in facts.units]
@@ -527,17 +529,23 @@ def summarise_by_choice(entity: Entity, facts: FactGroup, services: Services) ->
     return Summary(observations, facts.units)
 
 
-MOST_GROUPS = 16  # tag groups summarised per entity, newest first; facts of the others are left out
-ATTEMPTS = 3  # summaries in one run if facts change during it; then the task is retried later
-TRIES_OF_MODEL = 3  # of a task; on the last one facts are selected if the model wrote nothing valid
-COMMITS = 8  # tries after another process has written; such a write alone does not invalidate a summary
+MOST_GROUPS = 16  # maximum number of tag groups summarised per entity, newest first
+ATTEMPTS = (
+    3  # maximum number of summaries in one run, if facts change while it runs; then the task is retried later
+)
+TRIES_OF_MODEL = (
+    3  # number of task attempts; on the last one, facts are selected if the model's answer is invalid
+)
+COMMITS = (
+    8  # maximum number of commits; another process's write fails a commit but need not invalidate the summary
+)
 
 
 async def observe(task: Task, projector: Projector, services: Services) -> Settled:
     """Write the observations of the task's entity and complete the task in one commit.
 
-    The same text from the same facts gives the same row. Earlier observations that are not produced again are removed,
-    except those a caller retained. If the model writes nothing valid in three tries, facts are selected instead.
+    The same text from the same facts has the same id. Earlier observations that are not produced again are removed,
+    except those a caller retained. If the model's answers are invalid in three task attempts, facts are selected instead.
 
     Raises:
         MalformedOutput: no valid observation after repairs, with tries left; nothing was written.
@@ -605,7 +613,7 @@ def write_set(
 
 
 def observation_unit(made: Observation, entity: Entity, bank: str, *, tokens: int) -> MemoryUnit:
-    """Make the unit of an observation: tags and shared metadata of its facts, the time of the newest, no validity interval.
+    """Build the unit of an observation, with the tags and shared metadata of its facts and the time of the newest fact.
 
     Args:
         made: the text and facts of the observation.
@@ -635,7 +643,7 @@ def _facts(entity_id: str, projector: Projector) -> EntityFacts | None:
 
 
 def _check_sound(made: Sequence[Summary], spent: Settled, model: LanguageModel | None) -> None:
-    """Raise MalformedOutput if no summary has a valid observation; one valid group is enough."""
+    """Raise MalformedOutput if a summary failed and none has a valid observation."""
     problems = [summary.problem for summary in made if summary.problem]
     if problems and not any(summary.observations for summary in made):
         name = model.name if model else ""

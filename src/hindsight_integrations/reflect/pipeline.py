@@ -1,7 +1,7 @@
-"""Reflect as steps, each of which takes the state that the one before returned (paper section 6.1).
+"""Run a reflection as steps, each of which takes the state returned by the previous one (paper section 6.1).
 
-recall -> think <-> call_tool (agentic) -> answer -> assess -> commit. `reflect` and `reflect_events` run them one after the other;
-`bank.reflect_stages` and with it the LangGraph subgraph run them one at a time, and may keep the state in between.
+recall -> think <-> call_tool (agentic) -> answer -> assess -> commit. `reflect` and `reflect_events` run all steps in a row.
+`bank.reflect_stages` and the LangGraph subgraph run them one at a time and can save the state between steps.
 """
 
 from __future__ import annotations
@@ -47,44 +47,46 @@ from hindsight_integrations.reflect.opinions.forming import (
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion
 from hindsight_integrations.reflect.streaming import StreamedText, streamed_text
 
-OBSERVATION_SHARE = 0.2  # of the token budget, at most, for what entities' facts were summed up as
-BELIEF_SHARE = 0.1  # of it, at most, for what the agent believes
+OBSERVATION_SHARE = 0.2  # maximum share of the token budget for observations of entities
+BELIEF_SHARE = 0.1  # maximum share of the token budget for the agent's opinions
 
 
 async def recalled_tiers(query: RecallQuery, context: ReflectContext) -> MemoryTiers:
-    """What is known of a question, within its token budget: step 1 of reflect (paper section 6.1).
+    """Recall the mental models, observations, facts and opinions for a question: step 1 of reflect (paper section 6.1).
 
-    What the shares of beliefs and observations leave over is the facts'.
+    Together they fit the query's token budget. Facts get the tokens that mental models, opinions and observations leave.
     """
     models = await context.mental_models(query)
-    taken = sum(context.services.tokens.count([model.text for model in models])) if models else 0
-    left = max(1, query.max_tokens - taken)
-    held = await context.recall(
+    model_tokens = sum(context.services.tokens.count([model.text for model in models])) if models else 0
+    left = max(1, query.max_tokens - model_tokens)
+    opinion_result = await context.recall(
         replace(
             query, types=(FactType.OPINION,), record_tokens=0, max_tokens=max(1, round(left * BELIEF_SHARE))
         )
     )
     most_observed = round(left * OBSERVATION_SHARE)
-    found = await context.recall(
+    recalled = await context.recall(
         replace(
             query,
             types=tuple(kind for kind in query.types if kind is not FactType.OPINION),
-            max_tokens=max(1, left - held.tokens - most_observed),
+            max_tokens=max(1, left - opinion_result.tokens - most_observed),
             entity_tokens=most_observed,
         )
     )
-    included = (item for entity in found.entities for item in entity.observations)
+    entity_observations = (item for entity in recalled.entities for item in entity.observations)
     return MemoryTiers(
-        recalled=found,
+        recalled=recalled,
         mental_models=tuple(models),
-        observations=in_time_order([*(item for item in found.units if _observed(item)), *included]),
-        facts=in_time_order(item for item in found.units if not _observed(item)),
-        beliefs=in_time_order(held.units),
+        observations=in_time_order(
+            [*(item for item in recalled.units if _observed(item)), *entity_observations]
+        ),
+        facts=in_time_order(item for item in recalled.units if not _observed(item)),
+        beliefs=in_time_order(opinion_result.units),
     )
 
 
 def in_time_order(units: Iterable[RecalledUnit]) -> tuple[RecalledUnit, ...]:
-    """Memories by when they happened, else were mentioned, each once."""
+    """Return the memories without duplicates, ordered by when they happened, or else were mentioned."""
     return tuple(sorted({item.unit.id: item for item in units}.values(), key=_moment))
 
 
@@ -98,7 +100,7 @@ def _observed(item: RecalledUnit) -> bool:
 
 
 class Step(StrEnum):
-    """A step that may come next while a question is not answered."""
+    """The next step of a reflection without an answer."""
 
     THINK = "think"
     CALL_TOOL = "call_tool"
@@ -123,24 +125,24 @@ class ReflectState:
 
     @property
     def next_step(self) -> Step:
-        """The step that comes next."""
+        """The next step."""
         if self.progress is None or self.progress.done:
             return Step.ANSWER
         return Step.CALL_TOOL if self.progress.step is not None else Step.THINK
 
     @property
     def tools_used(self) -> Sequence[ReflectStep]:
-        """The tools that were called so far."""
+        """The tools called so far."""
         return () if self.progress is None else self.progress.steps
 
 
 class ReflectSteps:
-    """The steps of one reflection. Nothing is written before `commit`: a model call that fails leaves no memory.
+    """The steps of one reflection. Only `commit` writes to the bank, so a failed model call changes nothing.
 
     Args:
         query: the question.
         context: the bank and its services.
-        streamed: give the pieces of the answer's text as they are written, where the model can.
+        streamed: whether to stream the text of the answer, if the model supports it.
     """
 
     def __init__(self, query: ReflectQuery, context: ReflectContext, *, streamed: bool = False) -> None:
@@ -151,14 +153,14 @@ class ReflectSteps:
 
     @property
     def keeps_opinions(self) -> bool:
-        """Whether there is what it takes to form opinions: a model."""
+        """True if opinions can be formed, which requires a model."""
         return self._context.services.model is not None
 
     async def recall(self) -> ReflectState:
-        """Recall what the question needs, and begin the conversation of an agentic reflection.
+        """Recall memories for the question, and start the conversation of an agentic reflection.
 
         Raises:
-            InvalidRequest: a tool of the caller's cannot be used.
+            InvalidRequest: a tool of the caller is invalid.
         """
         query, context = self._query, self._context
         revision = await context.revision()
@@ -172,20 +174,20 @@ class ReflectSteps:
         return replace(state, index=index, progress=progress)
 
     async def think(self, state: ReflectState) -> ReflectState:
-        """Ask the model for the next step of an agentic reflection: a call of a tool, or the answer.
+        """Ask the model for the next step of an agentic reflection: a tool call or the answer.
 
         Raises:
-            InvalidRequest: the reflection is not agentic, or there is no model any more.
+            InvalidRequest: the reflection is not agentic, or the engine has no model.
             ModelError: the model failed.
         """
         loop, progress = self._loop(state)
         return replace(state, progress=await loop.think(progress))
 
     async def call_tool(self, state: ReflectState) -> ReflectState:
-        """Make the call that the last step asked for; nothing where none did.
+        """Make the tool call that the model requested, if any.
 
         Raises:
-            InvalidRequest: the reflection is not agentic, or there is no model any more.
+            InvalidRequest: the reflection is not agentic, or the engine has no model.
         """
         loop, progress = self._loop(state)
         progress = await loop.call_tool(progress)
@@ -195,8 +197,8 @@ class ReflectSteps:
         """Write the answer; its opinions are not formed yet.
 
         Raises:
-            MalformedOutput: the model wrote nothing that can be read as an answer, or none in the caller's schema.
-            ModelError: it failed.
+            MalformedOutput: no answer could be parsed, or it could not be converted to the caller's schema.
+            ModelError: the model failed.
         """
         query, context = self._query, self._context
         if context.services.model is None:
@@ -211,12 +213,12 @@ class ReflectSteps:
     async def assess(
         self, proposed: Sequence[ProposedOpinion], revision: int, relations: Relations | None = None
     ) -> AssessedOpinions:
-        """Compare the opinions of an answer with those held, and decide what they change; nothing is written.
+        """Compare the opinions of an answer with those held and decide how they change the bank, without writing.
 
         Args:
-            proposed: the opinions that may be kept.
-            revision: of the bank, before anything was recalled.
-            relations: of pairs that were compared already.
+            proposed: the opinions that may be stored.
+            revision: the bank's revision before recall.
+            relations: relations of pairs that were compared earlier.
         """
         recall, context = self._query.recall, self._context
         occasion = Occasion(recall.text, recall.query_timestamp, self._query.operation, revision)
@@ -225,18 +227,18 @@ class ReflectSteps:
         return await assess_opinions(proposed, occasion, context.projector, context.services, relations)
 
     async def commit(self, assessed: AssessedOpinions) -> FormedOpinions:
-        """Keep the opinions that were assessed, in one commit; if the bank changed meanwhile, assess them again first."""
+        """Store the assessed opinions in one commit. If the bank has changed since, assess them again first."""
         context = self._context
         if not self.keeps_opinions:
             return assessed.formed
         return await commit_opinions(assessed, context.projector, context.services)
 
     async def run(self) -> AsyncGenerator[ReflectEvent, None]:
-        """Run all steps: yields an event a tool called, the text or its pieces, and last the reflection.
+        """Run all steps; yield an event for each tool call, the text (in pieces if streamed), and finally the reflection.
 
         Raises:
-            InvalidRequest: a tool of the caller's cannot be used.
-            ModelError: the model failed, perhaps after some events; nothing was changed.
+            InvalidRequest: a tool of the caller is invalid.
+            ModelError: the model failed, possibly after some events; nothing was written.
         """
         state = await self.recall()
         while (step := state.next_step) is not Step.ANSWER:
@@ -274,7 +276,7 @@ class ReflectSteps:
         )
 
     async def _conclude(self, text: StreamedText, state: ReflectState) -> AnsweredQuestion:
-        """The answer that a streamed text makes."""
+        """Build the answer from a streamed text."""
         if state.progress is None:
             index = CitationIndex.of(state.tiers)
             answered = await conclude(
@@ -286,7 +288,7 @@ class ReflectSteps:
         return self._noted(answered)
 
     async def _with_opinions(self, answered: AnsweredQuestion, revision: int) -> Reflection:
-        """Assess and commit the opinions of an answer; the reflection with what became of each."""
+        """Assess and commit the opinions of an answer; return the reflection with the outcome of each opinion."""
         query, proposed = self._query, answered.proposed
         formed = FormedOpinions(())
         if proposed or (query.operation and query.form_opinions and not answered.reflection.extractive):
@@ -306,7 +308,7 @@ class ReflectSteps:
         )
 
     def _noted(self, answered: AnsweredQuestion) -> AnsweredQuestion:
-        """The answer with a note where opinions were wanted and none may be formed."""
+        """Add a note to the answer if opinions were requested but cannot be formed."""
         if not self._query.no_opinions:
             return answered
         reflection = answered.reflection
@@ -316,11 +318,13 @@ class ReflectSteps:
     def _loop(self, state: ReflectState) -> tuple[AgenticLoop, Progress]:
         if state.progress is None or state.index is None:
             raise InvalidRequest(
-                "underway", "this reflection takes no steps", 'Begin it with strategy="agentic".'
+                "underway", "this reflection is not agentic", 'Start it with strategy="agentic".'
             )
         if self._context.services.model is None:
             raise InvalidRequest(
-                "underway", "it was begun with a model, and there is none now", "Open one with it."
+                "underway",
+                "it was started with a model, but the engine has none",
+                "Open the engine with `model=`.",
             )
         return self._new_loop(state.index, self._context.services.model), state.progress
 
@@ -329,11 +333,11 @@ class ReflectSteps:
 
 
 async def reflect(query: ReflectQuery, context: ReflectContext) -> Reflection:
-    """Answer a question from memory in the character of a profile, with what the answer stands on.
+    """Answer a question from memory in the character of the bank's profile, with the memories the answer is based on.
 
     Raises:
-        InvalidRequest: a tool of the caller's cannot be used.
-        ModelError: the model failed; nothing was changed.
+        InvalidRequest: a tool of the caller is invalid.
+        ModelError: the model failed; nothing was written.
     """
     async with aclosing(ReflectSteps(query, context).run()) as events:
         (reflection,) = [event.reflection async for event in events if event.reflection is not None]
@@ -341,5 +345,5 @@ async def reflect(query: ReflectQuery, context: ReflectContext) -> Reflection:
 
 
 def reflect_events(query: ReflectQuery, context: ReflectContext) -> AsyncGenerator[ReflectEvent, None]:
-    """The same while it is made: steps, pieces of the answer's text, and last the reflection."""
+    """Stream a reflection as events: tool calls, pieces of the answer's text, and finally the reflection."""
     return ReflectSteps(query, context, streamed=True).run()

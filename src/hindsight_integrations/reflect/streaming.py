@@ -1,4 +1,4 @@
-"""Stream the text of an answer and withhold the line of sources at its end."""
+"""Stream the text of an answer without the line at its end that lists the sources."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _BETWEEN = re.compile(r"[\s,;.\[\]()*_]+|\band\b")
 
 
 class StreamedAnswer:
-    """Parse an answer piece by piece and return the text that can be shown so far.
+    """Incremental parser of a streamed answer that separates the text from its line of sources.
 
-    Trailing white space and a line that names sources, or may still become one, are held back. Such a line is shown if other
-    text follows it.
+    Trailing white space and a line that is, or may become, the line of sources are buffered. Such a line is part of the text
+    if more text follows it.
     """
 
     def __init__(self) -> None:
@@ -37,14 +37,14 @@ class StreamedAnswer:
         return "".join(self._shown)
 
     def feed(self, piece: str) -> str:
-        """Add a piece and return the text that can now be shown; may be empty."""
+        """Add a piece and return the text that can be shown now; may be empty."""
         self._held += piece
         return self._show(_certain(self._held, continued=bool(self._shown)))
 
     def end(self) -> tuple[str, tuple[str, ...] | None]:
-        """Return the rest of the text, and the sources named: None without a line of sources, () if it says there are none."""
+        """Return the rest of the text, and the sources: None without a line of sources, () if the line says "none"."""
         body, line = _last_line(self._held)
-        # The held text continues a line whose beginning was shown.
+        # If text was shown, the buffer may only continue a line, which is then not a line of sources.
         named = None if self._shown and not body else _SOURCES.fullmatch(line)
         rest = body if named else self._held
         said = self._show(len(rest.rstrip()))
@@ -68,7 +68,7 @@ def _certain(text: str, *, continued: bool) -> int:
     """Return the number of characters that can be shown: everything before a possible line of sources at the end.
 
     Args:
-        text: the text held back.
+        text: the buffered text.
         continued: whether its first line continues a line already shown.
     """
     end, start = 0, 0
@@ -94,7 +94,7 @@ def _last_line(text: str) -> tuple[str, str]:
     return body[:start], body[start:]
 
 
-SLACK = 64  # tokens allowed for the line of sources and the text held back
+SLACK = 64  # tokens allowed beyond the limit, for the line of sources and buffered text
 
 
 @dataclass(slots=True)
@@ -103,9 +103,9 @@ class StreamedText:
 
     Attributes:
         text: the text shown.
-        marks: the sources it names; may be empty.
-        named: whether it has a line of sources, even one that says there are none.
-        cut: whether it was cut for exceeding the token limit.
+        marks: the sources listed in the answer; may be empty.
+        named: whether the answer has a line of sources, even one that says "none".
+        cut: whether the text was truncated at the token limit.
     """
 
     text: str = ""
@@ -117,9 +117,7 @@ class StreamedText:
         """Return the written answer, with notes about missing or unknown sources."""
         notes = []
         if self.cut:
-            notes.append(
-                "the answer was longer than max_answer_tokens: it ends where it was cut, and names no sources"
-            )
+            notes.append("the answer exceeded max_answer_tokens and was truncated, so it names no sources")
         elif not self.named:
             notes.append("the answer names no sources")
         if unknown := references(self.marks, index).unknown:
@@ -144,7 +142,7 @@ async def streamed_text(
         prompt: the prompt of the answer.
         query: the reflection.
         context: context of the reflection.
-        into: receives the result; complete when the generator ends.
+        into: object to store the result in; complete when the generator ends.
 
     Raises:
         MalformedOutput: the model wrote no text.
@@ -165,4 +163,4 @@ async def streamed_text(
         yield said
     into.text, into.marks, into.named = answer.text, marks or (), marks is not None
     if not into.text:
-        raise MalformedOutput(model.name, written, "it wrote no answer")
+        raise MalformedOutput(model.name, written, "the answer is empty")

@@ -1,7 +1,7 @@
-"""Which memories and items a retain invalidates or restores, as validity events, and which documents it adds to (design 2.1, 2.2).
+"""Determine the memories and items that a retain invalidates or restores, and the documents that it adds to (design 2.1, 2.2).
 
-First come the memories that its facts name; then those equal to an `invalidates` statement, or that a model named among its
-candidates. Runs where the commit is decided, and writes nothing.
+Memories that a fact names are processed first, then those equal to an `invalidates` statement, or that a model selected from
+its candidates. The result is a list of validity events; nothing is written here.
 """
 
 from __future__ import annotations
@@ -58,28 +58,28 @@ def units_of(
     closed: bool = False,
     waiting: bool = False,
 ) -> list[MemoryUnit]:
-    """Valid (or invalid) units made from these messages, in any of their versions.
+    """Return the valid (or invalid) units made from any version of these messages.
 
     Args:
-        ledger: of the bank.
-        bank: its name.
+        ledger: the ledger.
+        bank: the bank's name.
         places: the messages.
         closed: return invalid units instead of valid ones.
-        waiting: also return messages that wait for extraction.
+        waiting: also return the units of messages that wait for extraction.
     """
     rows = ledger.units.of_messages(bank, places, closed=closed, waiting=waiting)
     return list(ledger.units.get(bank, rows).values())
 
 
 def sharing_units(units: Iterable[MemoryUnit], edited: Iterable[Place]) -> frozenset[Place]:
-    """Messages that share a unit with an edited one. That unit becomes invalid, so they must be read again."""
+    """Return the messages that share a unit with an edited one; the unit becomes invalid, so they must be extracted again."""
     return frozenset((unit.thread, source) for unit in units for source in unit.sources) - set(edited)
 
 
 def left_without_units(
     ledger: LedgerReader, bank: str, closing: Sequence[MemoryUnit], edited: set[Place]
 ) -> set[Place]:
-    """Unchanged messages of which all valid units are about to become invalid."""
+    """Return the unchanged messages whose valid units all become invalid."""
     others = sharing_units(closing, edited)
     if not others:
         return set()
@@ -96,14 +96,14 @@ def superseding_events(
     *,
     gone: Collection[Place] = (),
 ) -> list[ValidityEvent]:
-    """Invalidate units made from an earlier version of a message or document.
+    """Return events that invalidate units made from an earlier version of a message or document.
 
     Args:
-        ledger: whose log is continued.
-        bank: the bank.
-        units: to invalidate; valid now.
-        moments: timestamp of each new version; a document's under (`document_thread`, "").
-        gone: messages that a fork dropped; their moment is that of the fork.
+        ledger: the ledger, with the validity logs of the units.
+        bank: the bank's name.
+        units: the units to invalidate; all are valid.
+        moments: timestamp of each new version; the key of a document is (`document_thread`, "").
+        gone: messages that a fork dropped; their entry in `moments` is the time of the fork.
     """
     events = []
     for unit in units:
@@ -118,8 +118,8 @@ def superseding_events(
 
 
 def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
-    """Restore units that an edit had invalidated and another edit states again in the same words."""
-    stored = _superseding_stored(ledger, bank, [unit.id for unit in units])
+    """Return events that restore units which one edit invalidated and a later edit states again in the same words."""
+    stored = _units_by_row(ledger, bank, [unit.id for unit in units])
     moments = {unit.id: unit.mentioned_at for unit in units}
     events = []
     for unit in stored.values():
@@ -133,14 +133,16 @@ def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit
 def returning_events(
     ledger: LedgerReader, bank: str, back: Sequence[Place], *, gone: Collection[Place], at: datetime
 ) -> list[ValidityEvent]:
-    """Restore units of messages that are part of the conversation again, unless they also need one that is not.
+    """Return events that restore the units of messages which are part of the conversation again.
+
+    A unit that also has a source outside the conversation stays invalid.
 
     Args:
-        ledger: whose log is continued.
-        bank: the bank.
-        back: messages that a fork had dropped.
-        gone: those that are not part of it.
-        at: when they came back.
+        ledger: the ledger, with the validity logs of the units.
+        bank: the bank's name.
+        back: messages that a fork had dropped and that are part of the conversation again.
+        gone: messages that are not part of the conversation.
+        at: the time of their return.
     """
     absent, events = set(gone), []
     for unit in units_of(ledger, bank, back, closed=True, waiting=True):
@@ -161,18 +163,18 @@ def undone_events(
     at: datetime,
     reason: str,
 ) -> list[ValidityEvent]:
-    """Restore memories and items that units of edited or dropped messages had invalidated.
+    """Return events that restore the memories and items which units of edited or dropped messages had invalidated.
 
-    What another statement invalidated as well stays invalid. So does a unit that was dropped itself: being dropped is from now on
-    the reason, which its own return undoes.
+    A memory stays invalid if another statement invalidated it as well, or if its own message was dropped. In the second case
+    an event records the drop as the new reason, so that the memory is restored when its message returns.
 
     Args:
-        ledger: whose log is continued.
-        bank: the bank.
-        units: those of the messages.
+        ledger: the ledger, with the validity logs of the units.
+        bank: the bank's name.
+        units: the units of the edited or dropped messages.
         gone: messages that are not part of the conversation.
-        at: when they were edited or dropped.
-        reason: edited or dropped.
+        at: the time of the edit or drop.
+        reason: the reason of the events, such as `MESSAGE_EDITED`.
     """
     ending, absent, events = {unit.id for unit in units}, set(gone), []
     for stated in _closings(ledger, bank, sorted(ending)):
@@ -180,7 +182,7 @@ def undone_events(
         last = log[-1]
         if last.kind is ValidityKind.RESTORED or last.by_unit not in ending:
             continue
-        stored = _superseding_stored(ledger, bank, [stated.unit_id])
+        stored = _units_by_row(ledger, bank, [stated.unit_id])
         for unit in stored.values():
             dropped = not absent.isdisjoint((unit.thread, source) for source in unit.sources)
             kind = ValidityKind.CLOSED if dropped else ValidityKind.RESTORED
@@ -190,24 +192,24 @@ def undone_events(
 
 
 def undone_by(ledger: LedgerReader, bank: str, edited: Sequence[Place]) -> list[MemoryUnit]:
-    """Memories and items that become valid again when these messages are edited, since their units had invalidated them."""
+    """Return the memories and items that become valid again when these messages are edited."""
     if not edited:
         return []
     ending = {unit.id for unit in units_of(ledger, bank, edited)}
     ended = {stated.unit_id for stated in _closings(ledger, bank, sorted(ending))}
     last = {unit_id: ledger.units.validity(bank, unit_id)[-1] for unit_id in sorted(ended)}
-    held = [
+    restored = [
         unit_id
         for unit_id, event in last.items()
         if event.kind is ValidityKind.CLOSED and event.by_unit in ending
     ]
-    return list(_superseding_stored(ledger, bank, held).values())
+    return list(_units_by_row(ledger, bank, restored).values())
 
 
 def stated_again_events(
     ledger: LedgerReader, bank: str, units: Sequence[str], *, at: datetime
 ) -> list[ValidityEvent]:
-    """Invalidate again what restored units had invalidated before they were dropped."""
+    """Return events that invalidate again the memories which restored units had invalidated before they were dropped."""
     events = []
     for stated in _closings(ledger, bank, sorted(units)):
         log = ledger.units.validity(bank, stated.unit_id)
@@ -217,17 +219,17 @@ def stated_again_events(
 
 
 def _closings(ledger: LedgerReader, bank: str, units: Sequence[str]) -> list[ValidityEvent]:
-    """What these units invalidated, each pair once."""
-    found = {
+    """Return the events by which these units invalidated others, one for each pair of units."""
+    closings = {
         (event.unit_id, event.by_unit): event
         for event in ledger.units.stated_by(bank, units)
         if event.kind is ValidityKind.CLOSED
     }
-    return list(found.values())
+    return list(closings.values())
 
 
 def extracted_too_late(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
-    """Invalidate units that a task made from messages that a fork dropped in the meantime."""
+    """Return events that invalidate units which a task made from messages that a fork dropped before the task ran."""
     places = sorted({(unit.thread, source) for unit in units for source in unit.sources})
     dropped = ledger.turns.dropped(bank, places) if places else frozenset()
     return [
@@ -237,23 +239,23 @@ def extracted_too_late(ledger: LedgerReader, bank: str, units: Sequence[MemoryUn
     ]
 
 
-def _superseding_stored(ledger: LedgerReader, bank: str, unit_ids: Sequence[str]) -> Mapping[int, MemoryUnit]:
+def _units_by_row(ledger: LedgerReader, bank: str, unit_ids: Sequence[str]) -> Mapping[int, MemoryUnit]:
     rows = ledger.units.row_ids(bank, unit_ids)
     return ledger.units.get(bank, np.array(sorted(rows.values()), np.int64)) if rows else {}
 
 
 def _after(log: Sequence[ValidityEvent], moment: datetime) -> datetime:
-    """`moment`, or just after the last entry of the log, so that edits with equal timestamps keep their order."""
+    """Return `moment`, or the instant after the last entry of the log, so that edits with equal timestamps keep their order."""
     return max(moment, next_instant(log[-1].effective_at)) if log else moment
 
 
-RETRACTABLE = (FactType.WORLD, FactType.EXPERIENCE)  # opinions are revised by evidence, observations derived
-SEARCHED = 20  # memories looked at for one statement; one that says the same comes first
+RETRACTABLE = (FactType.WORLD, FactType.EXPERIENCE)  # evidence revises opinions; observations are derived
+SEARCHED = 20  # memories searched for one statement; an equal one ranks first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarMemory:
-    """A memory and its cosine with the text searched for."""
+    """A memory and its cosine similarity to the searched text."""
 
     unit: MemoryUnit
     cosine: float
@@ -264,11 +266,11 @@ class ChangeScope:
     """The memories that the facts of one commit may invalidate or change.
 
     Attributes:
-        drafts: the commit's, in order.
-        view: the bank.
-        changed: by id of memory or item, the event by which the commit closes or restores it after an edit or fork.
-        ended: memories and items that the commit has invalidated so far, by id.
-        moved: items of the commit that were added to a document of the bank or of another draft, by id.
+        drafts: the drafts of the commit, in order.
+        view: a view of the bank.
+        changed: the event by which the commit invalidates or restores a memory or item after an edit or fork, by its id.
+        ended: the memories and items that the commit has invalidated so far, by id.
+        moved: the items of the commit that were added to a document of the bank or of another draft, by id.
     """
 
     drafts: Sequence[UnitDraft]
@@ -278,7 +280,7 @@ class ChangeScope:
     moved: dict[str, MemoryUnit] = field(default_factory=dict)
 
     def items_of(self, document: MemoryUnit) -> dict[int, MemoryUnit]:
-        """All items of a document by number, including invalid ones and those of the commit."""
+        """Return all items of a document by number, including invalid items and those of the commit."""
         ledger, bank = self.view.ledger, self.view.bank
         heads = np.fromiter(ledger.units.row_ids(bank, [document.id]).values(), np.int64)
         rows = (
@@ -291,18 +293,18 @@ class ChangeScope:
         return {item.number: item for item in (*stored, *own) if item.part_of == document.id}
 
     def own_items(self, by: MemoryUnit) -> frozenset[str]:
-        """Ids of the items that a draft brings, for whichever document."""
+        """Return the ids of a draft's items, which it may add to another document."""
         return frozenset(draft.unit.id for draft in self.drafts if draft.unit.part_of == by.id)
 
     def move_items(self, by: MemoryUnit, document: MemoryUnit) -> None:
-        """Add the items of a draft to a document, numbered after its own."""
+        """Add the items of a draft to a document; their numbers follow those of the document's items."""
         last = max((document.number, *self.items_of(document)))
         own = (draft.unit for draft in self.drafts if draft.unit.part_of == by.id)
         for number, item in enumerate(own, last + 1):
             self.moved[item.id] = replace(item, part_of=document.id, number=number)
 
     def earlier(self, position: int) -> Iterator[tuple[int, MemoryUnit]]:
-        """The earlier drafts of the commit that the draft at `position` may change, with their positions."""
+        """Yield the earlier drafts of the commit that the draft at `position` may change, with their positions."""
         by = self.drafts[position].unit
         for place in range(position):
             unit = self.drafts[place].unit
@@ -315,7 +317,7 @@ class ChangeScope:
                 yield place, unit
 
     def is_ended(self, unit: MemoryUnit, by: MemoryUnit) -> bool:
-        """Whether a memory was invalid when another one was mentioned."""
+        """Return whether a memory was invalid when `by` was mentioned."""
         if unit.id in self.ended:
             return True
         if change := self.changed.get(unit.id):
@@ -323,13 +325,13 @@ class ChangeScope:
         return ended_by(unit.closed_at, by.mentioned_at)
 
     def stored(self, unit_ids: Sequence[str]) -> list[MemoryUnit]:
-        """The memories of these ids that the bank holds."""
+        """Return the memories with these ids; ids that are not in the bank are ignored."""
         rows = self.view.ledger.units.row_ids(self.view.bank, list(unit_ids))
         ids = np.fromiter(rows.values(), np.int64, len(rows))
         return list(self.view.ledger.units.get(self.view.bank, ids).values()) if len(ids) else []
 
     def restored(self) -> list[MemoryUnit]:
-        """The memories that the commit makes valid again."""
+        """Return the memories that the commit restores."""
         return self.stored(
             [name for name, event in self.changed.items() if event.kind is ValidityKind.RESTORED]
         )
@@ -337,13 +339,13 @@ class ChangeScope:
     def nearest(
         self, text: str, vector: Vector, position: int, *, valid: bool = True
     ) -> Iterator[SimilarMemory]:
-        """Valid (or invalid) memories nearest to a text by meaning and words: drafts first, then those of the bank.
+        """Yield the valid (or invalid) memories nearest to a text by meaning and words: drafts first, then those of the bank.
 
         Args:
             text: the text.
-            vector: of the text.
-            position: of the draft that may change them.
-            valid: False finds invalid memories.
+            vector: the vector of the text.
+            position: the position of the draft that may change them.
+            valid: False searches invalid memories.
         """
         by = self.drafts[position].unit
         drafts = {
@@ -380,7 +382,7 @@ class ChangeScope:
 
 
 def precedes(unit: MemoryUnit, by: MemoryUnit) -> bool:
-    """Whether another memory may invalidate this one: mentioned no later, and not from the same messages."""
+    """Return whether `by` may invalidate `unit`: `unit` was mentioned no later, and in other messages or another passage."""
     same_messages = unit.thread == by.thread and bool(set(unit.sources) & set(by.sources))
     same_passage = not by.sources and unit.document_id == by.document_id and unit.chunk == by.chunk
     mentioned_before = no_later(unit.mentioned_at, by.mentioned_at)
@@ -388,12 +390,12 @@ def precedes(unit: MemoryUnit, by: MemoryUnit) -> bool:
 
 
 def same_tags(unit: MemoryUnit, by: MemoryUnit) -> bool:
-    """Whether two memories have the same visibility."""
+    """Return whether two memories have the same visibility tags."""
     return set(unit.tags) == set(by.tags)
 
 
 def ended_by(moment: datetime | None, by: datetime) -> bool:
-    """Whether something ended by a moment, including the second of that moment."""
+    """Return whether `moment` is no later than `by`, at a precision of one second."""
     return moment is not None and no_later(moment, by)
 
 
@@ -402,14 +404,14 @@ logger = logging.getLogger("hindsight_integrations")
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The answer of a model about statements.
+    """A model's answer about the memories that statements end.
 
     Attributes:
-        ends: ids of the memories that end, by statement and id of the memory that states it; only statements that the
-            model was asked about.
-        tokens_in: prompt tokens it reported.
-        tokens_out: completion tokens it reported.
-        calls: number of calls.
+        ends: the ids of the ended memories, by statement and id of the memory that states it; contains only statements
+            that the model was asked about.
+        tokens_in: the prompt tokens that the model reported.
+        tokens_out: the completion tokens that the model reported.
+        calls: the number of model calls.
     """
 
     ends: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
@@ -422,55 +424,60 @@ NOT_ASKED = Judgement()
 
 
 async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -> Judgement:
-    """Ask a model about the first of the statements, in one request. If it fails, nothing is decided.
+    """Ask a model in one request which memories the first `MOST_STATEMENTS` statements end; return `NOT_ASKED` if it fails.
 
     Args:
-        statements: of one commit, with their candidates.
-        llm: asks the model.
+        statements: the open statements of one commit, with their candidates.
+        llm: the extractor that calls the model.
     """
-    asked = [each for each in statements if each.candidates][:MOST_STATEMENTS]
-    if not asked:
+    open_statements = [statement for statement in statements if statement.candidates][:MOST_STATEMENTS]
+    if not open_statements:
         return NOT_ASKED
     try:
-        answered = await llm.endings(asked)
+        answer = await llm.endings(open_statements)
     except ModelError as error:
-        logger.warning("the model did not say what %d statements end: %s", len(asked), type(error).__name__)
+        logger.warning(
+            "the model gave no usable answer about %d statements: %s",
+            len(open_statements),
+            type(error).__name__,
+        )
         return NOT_ASKED
-    if answered.output is None:
-        return Judgement({}, answered.tokens_in, answered.tokens_out, answered.tries)
-    units = numbered_candidates(asked)
+    if answer.output is None:
+        return Judgement({}, answer.tokens_in, answer.tokens_out, answer.tries)
+    units = numbered_candidates(open_statements)
     named = {
-        number: {units[memory].id for each in answered.output.endings if each.statement == number
-                 for memory in each.memories if memory in units}
-        for number in range(1, len(asked) + 1)
+        number: {units[memory].id for ending in answer.output.endings if ending.statement == number
+                 for memory in ending.memories if memory in units}
+        for number in range(1, len(open_statements) + 1)
     }  # fmt: skip
     ends = {
-        (each.text, each.by.id): frozenset(unit.id for unit in each.candidates) & named[number]
-        for number, each in enumerate(asked, 1)
+        (statement.text, statement.by.id): frozenset(unit.id for unit in statement.candidates) & named[number]
+        for number, statement in enumerate(open_statements, 1)
     }
-    return Judgement(ends, answered.tokens_in, answered.tokens_out, answered.tries)
+    return Judgement(ends, answer.tokens_in, answer.tokens_out, answer.tries)
 
 
-LISTED = MOST_CANDIDATES  # of a statement without an equal memory, for people or a model to choose from
+LISTED = (
+    MOST_CANDIDATES  # candidates of a statement without an equal memory, from which a person or model chooses
+)
 RELATED = 0.3  # similarity on the reference scale below which a memory is not listed
 
 WHEN = " | When: "
-"""What stands between the account of a memory and its dimensions (`ExtractedFact.narrative`)."""
+"""The separator between a memory's main text and its dimensions (`ExtractedFact.narrative`)."""
 
 _END = " .!\u3002"
-"""Punctuation at the end of a sentence that changes nothing of what it says; a question mark does."""
+"""Final punctuation that does not change the meaning of a sentence, as a question mark would."""
 
 
-# A statement under `invalidates` ends the one valid memory that says the same (design 2.1).
 @dataclass(frozen=True, slots=True)
 class StatementEffect:
-    """The effect of a statement under `invalidates`.
+    """The effect of a statement in `invalidates`, which ends the one valid memory equal to it (design 2.1).
 
     Attributes:
-        ended: the memory that it ends; None if there is none.
-        candidates: memories that it may mean if it ends none, the nearest first.
-        similarity: of the nearest, on the reference scale; 1 if several say the same.
-        known: whether it ends none because the memory that says the same was invalid already.
+        ended: the memory that the statement ends; None if it ends no memory.
+        candidates: the memories that the statement may refer to if it ends none, the nearest first.
+        similarity: the similarity of the nearest candidate, on the reference scale; 1 if several memories are equal.
+        known: True if the statement ends no memory because the equal memory is invalid already.
     """
 
     ended: MemoryUnit | None = None
@@ -482,14 +489,14 @@ class StatementEffect:
 def statement_effect(
     text: str, vector: Vector, position: int, reach: ChangeScope, thresholds: Thresholds
 ) -> StatementEffect:
-    """The effect of a statement of the draft at `position`: it ends a memory that is equal to it, or nothing.
+    """Determine the effect of a statement of the draft at `position`: it ends the memory equal to it, or none.
 
     Args:
-        text: what is no longer true.
-        vector: of the text.
-        position: of the draft that states it.
-        reach: memories that the draft may change.
-        thresholds: of the embedder.
+        text: the statement that is no longer true.
+        vector: the vector of the statement.
+        position: the position of the draft.
+        reach: the memories that the draft may change.
+        thresholds: the similarity thresholds of the embedder.
     """
     by = reach.drafts[position].unit
     near = list(reach.nearest(text, vector, position))
@@ -514,10 +521,10 @@ def statement_effect(
 
 
 def says(unit: MemoryUnit, statement: str, by: MemoryUnit) -> bool:
-    """Whether a memory says the same words as a statement, ignoring case, white space and the final stop.
+    """Return whether a memory equals a statement, ignoring case, white space and the final full stop.
 
-    The dimensions after its account are ignored, and so is the speaker's name before a message, unless another speaker makes
-    the statement: "I live in Graz" means different things from two people.
+    Dimensions after the memory's main text are ignored. The speaker's name before a message is ignored unless another person
+    makes the statement, because "I live in Graz" means different things from two people.
     """
     said = _folded(statement)
     texts = [unit.text, unit.what, unit.text.split(WHEN, 1)[0]]
@@ -531,7 +538,7 @@ def _folded(text: str) -> str:
 
 
 def _related(near: list[SimilarMemory], thresholds: Thresholds) -> StatementEffect:
-    """The memories that the statement may mean."""
+    """Return the effect of a statement that equals no memory: the similar memories as candidates."""
     ranked = sorted(near, key=lambda each: -each.cosine)[:LISTED]
     similar = [(each.unit, passage_cosine(each.cosine, thresholds)) for each in ranked]
     similar = [(unit, similarity) for unit, similarity in similar if similarity >= RELATED]
@@ -540,17 +547,17 @@ def _related(near: list[SimilarMemory], thresholds: Thresholds) -> StatementEffe
     )
 
 
-# Memories that a fact names: by number if a model was shown them, by id or sources if a caller names them.
-# The memory must exist, have been mentioned earlier, and have the same tags; a fact that replaces it must
-# tell all of it that is still valid. A change that fails a check is reported and has no effect.
+# A model names a memory by its number in the prompt, a caller by id or sources. The memory must exist, have been
+# mentioned earlier and have the same tags; a fact that replaces it must repeat every detail that is still valid.
+# A change that fails a check is reported and has no effect.
 @dataclass(frozen=True, slots=True)
 class ResolvedName:
-    """The memory that a fact names, checked.
+    """The memory that a fact names, or the reason why it cannot be changed.
 
     Attributes:
-        unit: the memory; None if there is none, or more than one.
-        refused: why the change has no effect; empty if it has.
-        candidates: ids of the memories, if the sources match more than one.
+        unit: the memory; None if none or several match.
+        refused: the reason why the change has no effect; empty if it has one.
+        candidates: the ids of the memories, if the sources match several.
     """
 
     unit: MemoryUnit | None
@@ -559,13 +566,13 @@ class ResolvedName:
 
 
 def resolve_changes(position: int, reach: ChangeScope) -> Iterator[tuple[ExtractedChange, ResolvedName]]:
-    """Each change of the draft at `position` with the memory that it names, or why it has no effect.
+    """Yield each change of the draft at `position` with the memory that it names, or the reason why it has no effect.
 
-    Changes of memories that are invalid already are left out.
+    Changes of memories that are invalid already are omitted.
 
     Args:
-        position: of the draft.
-        reach: memories that it may change.
+        position: the position of the draft.
+        reach: the memories that the draft may change.
     """
     for change in reach.drafts[position].changes:
         named = _resolve(change, position, reach, documents=change.change is MemoryChange.REMOVES)
@@ -578,23 +585,23 @@ def resolve_changes(position: int, reach: ChangeScope) -> Iterator[tuple[Extract
 
 
 def resolve_document(position: int, reach: ChangeScope) -> ResolvedName | None:
-    """The document to which the draft at `position` adds its items, or why it cannot; None if it names none."""
+    """Resolve the document to which the draft at `position` adds its items; return None if the draft names no document."""
     draft = reach.drafts[position]
     if draft.adds_to is None:
         return None
-    found = _resolve(draft.adds_to, position, reach, documents=True)
-    return found or ResolvedName(None, "the document it names has ended")
+    resolved = _resolve(draft.adds_to, position, reach, documents=True)
+    return resolved or ResolvedName(None, "the named document is no longer valid")
 
 
 def _resolve(name: NamedMemory, position: int, reach: ChangeScope, *, documents: bool) -> ResolvedName | None:
-    """The memory that is meant, why there is none, or the candidates; None if all candidates are invalid already."""
+    """Resolve a name to a memory, a reason, or several candidates; return None if all matches are invalid already."""
     draft = reach.drafts[position]
-    found = (
+    matches = (
         _made_from(name.sources, position, reach) if name.sources else _of_id(name.unit_id, position, reach)
     )
-    if not found:
+    if not matches:
         return ResolvedName(None, _missing(name, draft))
-    valid = [unit for unit in found if not reach.is_ended(unit, draft.unit)]
+    valid = [unit for unit in matches if not reach.is_ended(unit, draft.unit)]
     if not valid:
         return None
     refused = [
@@ -610,18 +617,18 @@ def _resolve(name: NamedMemory, position: int, reach: ChangeScope, *, documents:
 def _problem_of_replacing(
     draft: UnitDraft, change: ExtractedChange, unit: MemoryUnit, reach: ChangeScope
 ) -> str:
-    """What the draft leaves out of the memory that it replaces; empty if nothing."""
+    """Describe the details of the replaced memory that the draft omits; empty if it omits none."""
     names = [mention.text for mention in draft.mentions]
     own = [item.records[0] for item in reach.items_of(draft.unit).values()]
-    told = told_texts(draft.unit.text, names, [*draft.unit.records, *own], change.removed)
+    texts = told_texts(draft.unit.text, names, [*draft.unit.records, *own], change.removed)
     items = reach.items_of(unit).values()
-    held = [item.records[0] for item in items if not reach.is_ended(item, draft.unit)]
-    whole = replace(unit, records=(*unit.records, *held))
-    return problem_of_replacing(untold(whole, _names_of(unit, reach), told))
+    valid = [item.records[0] for item in items if not reach.is_ended(item, draft.unit)]
+    whole = replace(unit, records=(*unit.records, *valid))
+    return problem_of_replacing(untold(whole, _names_of(unit, reach), texts))
 
 
 def _names_of(unit: MemoryUnit, reach: ChangeScope) -> list[tuple[str, ...]]:
-    """The names of a memory's entities; of a draft, those of its mentions."""
+    """Return the names of a memory's entities; for a draft, the names of its mentions."""
     for draft in reach.drafts:
         if draft.unit.id == unit.id:
             return names_of_mentions(draft.mentions)
@@ -637,7 +644,10 @@ def _of_id(unit_id: str, position: int, reach: ChangeScope) -> list[MemoryUnit]:
 
 
 def _made_from(sources: Sequence[str], position: int, reach: ChangeScope) -> list[MemoryUnit]:
-    """Memories made from exactly these messages, else from these and others; the fact's own thread first."""
+    """Return the memories made from exactly these messages, or else from these and others.
+
+    The fact's own thread is searched first, the other threads only if it has no match.
+    """
     ledger, bank, thread = reach.view.ledger, reach.view.bank, reach.drafts[position].unit.thread
     wanted = set(sources)
     drafts = [draft.unit for draft in reach.drafts[:position] if wanted & set(draft.unit.sources)]
@@ -657,8 +667,8 @@ def _made_from(sources: Sequence[str], position: int, reach: ChangeScope) -> lis
             unit.id: unit for unit in near if wanted <= set(unit.sources) and unit.kind is UnitKind.MEMORY
         }
         exact = [unit for unit in units.values() if wanted == set(unit.sources)]
-        if found := exact or list(units.values()):
-            return found
+        if matches := exact or list(units.values()):
+            return matches
     return []
 
 
@@ -669,42 +679,39 @@ def _stored(rows: Iterable[int], reach: ChangeScope) -> list[MemoryUnit]:
 
 def _missing(name: NamedMemory, draft: UnitDraft) -> str:
     if not name.sources:
-        return "the memory it names is not in this bank"
+        return "the named memory is not in this bank"
     if set(name.sources) <= set(draft.unit.sources):
-        return "it names its own messages"
+        return "`sources` are the fact's own messages"
     return f"no memory was made from {', '.join(name.sources)}"
 
 
-NO_DOCUMENT = "the memory it names is not a document: it has no items"
+NO_DOCUMENT = "the named memory is not a document: it has no items"
 
 
 def refusal(by: MemoryUnit, unit: MemoryUnit) -> str:
-    """Why a fact may not end or change a memory; empty if it may. Pure.
-
-    Args:
-        by: the fact.
-        unit: the memory.
-    """
+    """Return the reason why the fact `by` may not end or change the memory `unit`; empty if it may. Pure."""
     if unit.kind is UnitKind.DOCUMENT_ITEM:
-        return "it names an item; name the document, and the number of the item in `items`"
+        return (
+            "the named memory is an item of a document; name the document, and the item's number in `items`"
+        )
     if unit.kind is not UnitKind.MEMORY:
-        return f"what it names is of kind {unit.kind}, which no message ends"
+        return f"the named memory is of kind {unit.kind}, which a fact cannot change"
     if unit.fact_type not in RETRACTABLE:
-        return f"the memory it names is of type {unit.fact_type}, which no message ends"
+        return f"the named memory is of type {unit.fact_type}, which a fact cannot change"
     if not precedes(unit, by):
-        return "the memory it names was mentioned later, or in the same messages"
+        return "the named memory was mentioned later, or in the same messages"
     if not same_tags(unit, by):
-        return "the memory it names has other tags"
+        return "the named memory has different tags"
     return ""
 
 
-FORGET_REQUESTED = "somebody asked to forget it"
-CERTAIN = 1.0  # score of memories that are named, of which only one can be meant
+FORGET_REQUESTED = "a person asked to forget it"
+CERTAIN = 1.0  # score of memories that match the same `sources`
 
 
 @dataclass(slots=True)
 class Retraction:
-    """What the facts of a commit invalidate and add to: events to commit, and what the result reports."""
+    """The changes that the facts of a commit make: validity events to commit, and the entries of the result."""
 
     reach: ChangeScope
     events: list[ValidityEvent] = field(default_factory=list)
@@ -712,36 +719,36 @@ class Retraction:
     removed: list[Withdrawal] = field(default_factory=list)
     ambiguous: list[Ambiguity] = field(default_factory=list)
     open: list[OpenStatement] = field(default_factory=list)
-    """Statements to ask a model about."""
+    """The statements that a model is to decide."""
     forgotten: list[ForgetRequest] = field(default_factory=list)
-    """Requests to forget, with the memories invalidated for them."""
+    """The requests to forget, with the memories that they invalidated."""
     refused: dict[str, list[Dropped]] = field(default_factory=dict)
-    """Changes without effect and why, by the id of the unit that made them."""
+    """The changes without effect and their reasons, by the id of the unit that made them."""
 
     def note_stated(
-        self, draft: UnitDraft, statement: str, found: StatementEffect, judgement: Judgement
+        self, draft: UnitDraft, statement: str, effect: StatementEffect, judgement: Judgement
     ) -> None:
-        """Apply one statement: an equal memory ends, else those that a model named among the candidates."""
+        """Apply one statement: end the equal memory, or else the candidates that the model selected."""
         by = draft.unit
         ends = judgement.ends.get((statement, by.id))
-        if found.ended is not None:
-            self._end(found.ended, by, statement)
-        elif found.known:
+        if effect.ended is not None:
+            self._end(effect.ended, by, statement)
+        elif effect.known:
             return
         elif ends is not None:
-            for unit in found.candidates:
+            for unit in effect.candidates:
                 if unit.id in ends:
                     self._end(unit, by, statement)
         else:
-            candidates = tuple(unit.id for unit in found.candidates)
-            self.ambiguous.append(Ambiguity(statement, by.id, candidates, found.similarity))
+            candidates = tuple(unit.id for unit in effect.candidates)
+            self.ambiguous.append(Ambiguity(statement, by.id, candidates, effect.similarity))
             if draft.said_by_person and not draft.given:
-                self.open.append(OpenStatement(statement, by, found.candidates))
+                self.open.append(OpenStatement(statement, by, effect.candidates))
 
     def note_named(self, by: MemoryUnit, change: ExtractedChange, named: ResolvedName) -> None:
-        """Apply one change of a memory that a unit names."""
+        """Apply one change to the memory that a unit names."""
         if named.candidates:
-            words = f"what was made from {', '.join(change.sources)}"
+            words = f"memories made from {', '.join(change.sources)}"
             self.ambiguous.append(Ambiguity(words, by.id, named.candidates, CERTAIN))
         elif named.refused or named.unit is None:
             self._refuse(by, f"changes: {named.refused}")
@@ -751,22 +758,21 @@ class Retraction:
             self._end(named.unit, by, named.unit.text)
 
     def note_forgotten(self, forgettings: Sequence[Forgetting]) -> None:
-        """Invalidate what people asked to forget, except memories that they may not change."""
-        for each in forgettings:
-            units = [
-                unit for unit in self.reach.stored(each.request.unit_ids) if not refusal(each.asked, unit)
-            ]
-            closed = [unit for unit in units if not self.reach.is_ended(unit, each.asked)]
+        """Invalidate the memories that people asked to forget, except those that a message may not change."""
+        for forgetting in forgettings:
+            request, by = forgetting.request, forgetting.asked
+            units = [unit for unit in self.reach.stored(request.unit_ids) if not refusal(by, unit)]
+            closed = [unit for unit in units if not self.reach.is_ended(unit, by)]
             for unit in closed:
-                self._close_whole(unit, each.asked, FORGET_REQUESTED)
-            self.forgotten.append(replace(each.request, unit_ids=tuple(unit.id for unit in closed)))
+                self._close_whole(unit, by, FORGET_REQUESTED)
+            self.forgotten.append(replace(request, unit_ids=tuple(unit.id for unit in closed)))
 
     def note_added(self, by: MemoryUnit, named: ResolvedName) -> None:
-        """Add the items of a unit to the document that it names; if it cannot, they stay its own."""
+        """Add the items of a unit to the document that it names; keep them with the unit if that fails."""
         if named.unit is not None and not named.refused:
             self.reach.move_items(by, named.unit)
         elif named.candidates:
-            several = "adds_to: its messages name more than one document; name it by `unit_id`"
+            several = "adds_to: several documents were made from these messages; name one by `unit_id`"
             self._refuse(by, several)
         else:
             self._refuse(by, f"adds_to: {named.refused}")
@@ -775,29 +781,29 @@ class Retraction:
         self.refused.setdefault(by.id, []).append(Dropped(by.text[:EXCERPT_CHARACTERS], reason))
 
     def _end(self, unit: MemoryUnit, by: MemoryUnit, text: str) -> None:
-        """Invalidate a memory, unless the commit has done so already."""
+        """Invalidate a memory, unless the commit has already invalidated it."""
         if unit.id not in self.reach.ended:
             self._close_whole(unit, by, text)
             self.closed.append(Withdrawal(unit.id, by.id, text))
 
     def _close_whole(self, unit: MemoryUnit, by: MemoryUnit, text: str) -> None:
-        """Invalidate a memory, with its valid items if it is a document."""
+        """Invalidate a memory and, if it is a document, its valid items."""
         self._close(unit, by, text)
         for item in self.reach.items_of(unit).values():
             if not self.reach.is_ended(item, by):
                 self._close(item, by, text)
 
     def _remove(self, document: MemoryUnit, by: MemoryUnit, numbers: Sequence[int]) -> None:
-        """Invalidate items of a document; items that do not exist are reported."""
+        """Invalidate items of a document; report numbers that do not exist."""
         items = self.reach.items_of(document)
         if not numbers:
-            self._refuse(by, "changes: it removes items and names none in `items`")
+            self._refuse(by, "changes: `items` is empty; list the numbers of the items to remove")
         for number in dict.fromkeys(numbers):
             item = items.get(number)
             if item is None:
                 self._refuse(by, f"changes: the document has no item {number}; the last one is {max(items)}")
             elif item.id in self.reach.own_items(by):
-                self._refuse(by, f"changes: item {number} is one that it adds itself")
+                self._refuse(by, f"changes: item {number} is added by the same fact")
             elif not self.reach.is_ended(item, by):
                 self._close(item, by, item.text)
                 self.removed.append(Withdrawal(item.id, by.id, item.text))
@@ -818,14 +824,14 @@ def retract(
     judgement: Judgement = NOT_ASKED,
     versions: Sequence[ValidityEvent] = (),
 ) -> Retraction:
-    """Apply, draft by draft, the changes of memories that it names, then its statements.
+    """Apply the changes of each draft in order: first to the memories that it names, then by its statements.
 
     Args:
-        drafts: the commit's, in order.
-        view: the bank.
-        thresholds: of the embedder.
-        judgement: of a model, about statements without an equal memory.
-        versions: what the commit closes and restores after edits and forks.
+        drafts: the drafts of the commit, in order.
+        view: a view of the bank.
+        thresholds: the similarity thresholds of the embedder.
+        judgement: a model's answer about statements without an equal memory.
+        versions: the events by which the commit invalidates and restores memories after edits and forks.
     """
     reach = ChangeScope(drafts, view, changed={event.unit_id: event for event in versions})
     retraction = Retraction(reach)
@@ -834,17 +840,17 @@ def retract(
             continue
         for change, named in list(resolve_changes(position, reach)):
             retraction.note_named(draft.unit, change, named)
-        # Behind what it ends: a document that it replaces takes no items.
+        # After the changes, since a document that the draft replaces must not receive its items.
         if document := resolve_document(position, reach):
             retraction.note_added(draft.unit, document)
         for text in dict.fromkeys(draft.invalidates):
-            found = statement_effect(text, draft.statements[text], position, reach, thresholds)
-            retraction.note_stated(draft, text, found, judgement)
+            effect = statement_effect(text, draft.statements[text], position, reach, thresholds)
+            retraction.note_stated(draft, text, effect, judgement)
     return retraction
 
 
 def with_withdrawals(result: RetainResult, retraction: Retraction) -> RetainResult:
-    """The result with what its own units changed; a commit may hold several retains."""
+    """Add to a result the changes that its own units made; a commit may contain several retains."""
     own = set(result.unit_ids)
     return replace(
         result,

@@ -1,4 +1,4 @@
-"""The second half of a retain: resolve, link, invalidate and commit, decided on one revision on the writer thread."""
+"""The second half of a retain: resolve, link, invalidate and commit, based on one revision of the bank, on the writer thread."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from hindsight_integrations.retain.turns import kept_turns
 from hindsight_integrations.services import Services
 from hindsight_integrations.validation.intake import document_thread
 
-HELD_ALREADY = "the agent holds this opinion already"
+HELD_ALREADY = "the agent already holds this opinion"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,8 +57,8 @@ class StatedOpinion:
     """An opinion to compare.
 
     Attributes:
-        unit: its wording.
-        vector: of the wording, (dimension,).
+        unit: the unit with the opinion's wording.
+        vector: the vector of the wording, (dimension,).
     """
 
     unit: MemoryUnit
@@ -73,14 +73,14 @@ def without_known_opinions(
     duplicate: float,
     languages: Sequence[Language],
 ) -> IntArray:
-    """The positions without those of opinions that are held already, or that an earlier draft states.
+    """Return the positions without opinions that the agent already holds or that an earlier draft states.
 
     Args:
-        fresh: positions of the drafts that are new, ascending.
-        drafts: all of them.
-        view: of the bank.
-        duplicate: the embedder's threshold for equal statements.
-        languages: of the texts.
+        fresh: the positions of the new drafts, ascending.
+        drafts: all drafts.
+        view: a view of the bank.
+        duplicate: the embedder's similarity threshold for equal statements.
+        languages: the languages of the texts.
     """
     if not any(_is_opinion(drafts[place].unit) for place in fresh):
         return fresh
@@ -99,9 +99,9 @@ def without_known_opinions(
 def says_the_same(
     one: StatedOpinion, other: StatedOpinion, *, duplicate: float, languages: Sequence[Language]
 ) -> bool:
-    """Whether two opinions say the same: in the same words, or similar ones with the same names, numbers and polarity.
+    """Return whether two opinions are equal: the same words, or similar words with the same names, numbers and polarity.
 
-    Opinions with different tags differ, and a unit with the same id is the same retain, not a repetition.
+    Opinions with different tags are not equal. Units with the same id are one opinion retained twice, not a repetition.
     """
     if one.unit.tags != other.unit.tags or one.unit.id == other.unit.id:
         return False
@@ -110,16 +110,16 @@ def says_the_same(
         return True
     if float(one.vector @ other.vector) < duplicate:
         return False
-    said, held = (_particulars(text, languages) for text in texts)
-    return said == held
+    first, second = (_particulars(text, languages) for text in texts)
+    return first == second
 
 
 def formations(drafts: Sequence[UnitDraft], revision: int) -> OpinionsWrite | None:
-    """The opinions among new drafts, each formed without evidence; None if there are none.
+    """Return the formations of the opinions among new drafts, without evidence; None if no draft is an opinion.
 
     Args:
         drafts: the new drafts.
-        revision: of the bank; facts of later revisions, including this retain's, are to be assessed as evidence.
+        revision: the bank's revision; facts of later revisions, including this retain's, will be assessed as evidence.
     """
     formed = tuple(
         FormationWrite(
@@ -136,7 +136,7 @@ def formations(drafts: Sequence[UnitDraft], revision: int) -> OpinionsWrite | No
 
 
 def _held(view: BankView) -> list[StatedOpinion]:
-    """Current wordings of the bank's opinions; those without a readable vector are left out."""
+    """Return the current wordings of the bank's opinions, except those without a readable vector."""
     wordings = [
         version.unit_id
         for log in view.ledger.opinions.get(view.bank)
@@ -149,7 +149,7 @@ def _held(view: BankView) -> list[StatedOpinion]:
 
 
 def _particulars(text: str, languages: Sequence[Language]) -> tuple[bool, frozenset[str], frozenset[str]]:
-    """Whether a text is negated, its numbers and its names."""
+    """Return whether a text is negated, with its numbers and its names."""
     language = language_of(text, languages)
     spotter = NameSpotter([text], people=(), aliases=(), languages=languages)
     names = frozenset(name.text.casefold() for name in spotter.names_in(text))
@@ -160,18 +160,17 @@ def _is_opinion(unit: MemoryUnit) -> bool:
     return unit.fact_type is FactType.OPINION
 
 
-# Category resolution: the categories stated in records become those of the bank.
 def resolve_categories(
     drafts: Sequence[UnitDraft], lookup: Callable[[], Sequence[RecordCategory]]
 ) -> list[UnitDraft]:
-    """The drafts with the bank's name for the category of each record; the stated one is kept in `stated`.
+    """Replace the category of each record by the bank's name for it; `stated` keeps the original category.
 
-    The order of the drafts does not decide which records share a category, only the name of a new one. Merges and splits by
-    hand are respected.
+    The order of the drafts affects only the name of a new category, not which records share it. Categories that a user merged
+    or split are respected.
 
     Args:
-        drafts: in order.
-        lookup: reads the bank's categories, the most used of a kind first; called if a draft has records.
+        drafts: the drafts, in order.
+        lookup: a function that reads the bank's categories, the most used of a kind first; called only if a draft has records.
     """
     if not any(draft.unit.records for draft in drafts):
         return [*drafts]
@@ -189,7 +188,7 @@ def resolve_categories(
     ]
 
 
-ATTEMPTS = 8  # decisions after RevisionConflict; within one process there is no conflict
+ATTEMPTS = 8  # decisions per commit; only another process can cause a RevisionConflict
 
 
 def commit(
@@ -198,7 +197,7 @@ def commit(
     services: Services,
     judgement: Judgement = NOT_ASKED,
 ) -> tuple[Receipt, WriteSet, Retraction, tuple[str, ...]]:
-    """Decide and commit; decide again if the bank changed in between. Then let every index catch up.
+    """Decide and commit; decide again if the bank changed in between. Then update every index.
 
     Returns:
         The receipt, the write set, the retraction, and the indexes that are behind.
@@ -224,13 +223,13 @@ def decide(
     services: Services,
     judgement: Judgement = NOT_ASKED,
 ) -> tuple[WriteSet, Retraction]:
-    """The write set of a proposal on one view of its bank, and what it retracts. Only reads.
+    """Compute the write set and the retraction of a proposal on one view of its bank. Nothing is written.
 
     Args:
-        proposal: what is to be written, `measured`.
-        view: of the bank.
-        services: the languages of the drafts, and the embedder's thresholds.
-        judgement: of a model, about statements without an equal memory.
+        proposal: the proposal, after `measured`.
+        view: a view of the bank.
+        services: the services that provide the languages of the drafts and the embedder's thresholds.
+        judgement: a model's answer about statements without an equal memory.
 
     Raises:
         RevisionConflict: a document changed since its passages were compared.
@@ -283,14 +282,14 @@ def decide(
 def _version_events(
     proposal: Proposal, units: Sequence[MemoryUnit], closing: Sequence[MemoryUnit], fork: Fork, view: BankView
 ) -> Iterator[ValidityEvent]:
-    """What edits and forks invalidate, and what they restore.
+    """Yield the events by which edits and forks invalidate and restore units.
 
     Args:
-        proposal: to commit.
-        units: its units.
-        closing: units of earlier versions, and of dropped messages.
-        fork: that dropped them.
-        view: of the bank.
+        proposal: the proposal to commit.
+        units: the units of the proposal.
+        closing: the units of earlier versions, and of dropped messages.
+        fork: the fork that dropped the messages.
+        view: a view of the bank.
     """
     repeated = {unit.id for unit in units}
     ending = [unit for unit in closing if unit.id not in repeated]
@@ -310,21 +309,25 @@ def _version_events(
 
 
 def _places(unit: MemoryUnit) -> list[Place]:
-    """The document or messages that a unit was made from."""
+    """Return the document or messages that a unit was made from."""
     if unit.document_id:
         return [(document_thread(unit.document_id), "")]
     return [(unit.thread, source) for source in unit.sources]
 
 
 def _fork(followed: FollowedThread, view: BankView) -> Fork:
-    """Compare a followed thread with its log, which must not have changed since its new messages were determined."""
+    """Compare a followed thread with its log.
+
+    Raises:
+        RevisionConflict: the log changed after the new messages were determined.
+    """
     if view.ledger.turns.thread_mark(view.bank, followed.thread, followed.namespace) != followed.before:
         raise RevisionConflict(view.bank, view.revision, view.revision)
     return read_fork(followed, view.ledger, view.bank)
 
 
 def _new_drafts(proposal: Proposal, fresh: IntArray, view: BankView, services: Services) -> list[UnitDraft]:
-    """The drafts that are new, without opinions that are held already, in the bank's categories."""
+    """Return the new drafts in the bank's categories, without opinions that the agent already holds."""
     kept = without_known_opinions(
         fresh,
         proposal.drafts,
@@ -340,7 +343,11 @@ def _new_drafts(proposal: Proposal, fresh: IntArray, view: BankView, services: S
 def _changed_documents(
     proposal: Proposal, known: frozenset[MessageKey], view: BankView
 ) -> list[DocumentPlan]:
-    """New and changed documents; the stored versions must not have changed since the comparison."""
+    """Return the new and changed documents.
+
+    Raises:
+        RevisionConflict: a stored version changed after the comparison.
+    """
     kept = []
     for plan in proposal.documents:
         thread = document_thread(plan.write.id)
@@ -360,7 +367,7 @@ def _superseded(
     view: BankView,
     gone: Sequence[Place],
 ) -> tuple[list[MemoryUnit], set[Place]]:
-    """Units of earlier versions, and unchanged messages that would have no unit without these."""
+    """Return the units of earlier versions, and the unchanged messages that would be left without a unit."""
     ledger, edited = view.ledger, [*(key.place for key in proposal.keys if key not in known), *gone]
     closing = units_of(ledger, view.bank, edited)
     waiting = units_of(ledger, view.bank, gone, waiting=True) if gone else []
@@ -374,7 +381,7 @@ def _superseded(
 
 
 def _still_waiting(proposal: Proposal, known: frozenset[MessageKey]) -> tuple[TaskWrite, ...]:
-    """The tasks of passages that were not retained by another process meanwhile."""
+    """Return the tasks of passages, except those that another process has retained in the meantime."""
     if not set(proposal.keys) - known:
         return ()
     return tuple(
@@ -383,14 +390,14 @@ def _still_waiting(proposal: Proposal, known: frozenset[MessageKey]) -> tuple[Ta
 
 
 def _waiting(proposal: Proposal, known: frozenset[MessageKey], reread: set[Place]) -> list[UnitWrite]:
-    """Turns that wait, of messages without a memory: unknown ones, and those left without a unit."""
+    """Return the waiting turns of messages without a memory: new messages, and those left without a unit."""
     places = {key.place for key in proposal.keys if key not in known} | reread
     turns = (turn for passage in proposal.waiting for turn in passage.turns)
     return [turn for turn in turns if (turn.unit.thread, *turn.unit.sources) in places]
 
 
 def _latest(proposal: Proposal, known: frozenset[MessageKey], view: BankView) -> list[TurnWrite]:
-    """The turns to store: of new versions of messages, or, after a task, of messages not edited since."""
+    """Return the turns to store: those of new message versions or, after a task, of messages not edited since."""
     if not proposal.completed:
         return [turn for turn in proposal.turns if turn.key not in known]
     latest = view.ledger.turns.known(view.bank, [turn.key for turn in proposal.turns])
@@ -398,9 +405,9 @@ def _latest(proposal: Proposal, known: frozenset[MessageKey], view: BankView) ->
 
 
 def _fresh(proposal: Proposal, known: frozenset[MessageKey], reread: set[Place]) -> IntArray:
-    """Return the positions of new drafts: those with a source message whose current version is not in the bank, or is read again.
+    """Return the positions of new drafts: those with a source message that is new, edited or extracted again.
 
-    A draft without sources is new if its thread has such a message. For the result of a task all drafts are new: its messages were
+    A draft without sources is new if its thread has such a message. All drafts of a task are new, since its messages were
     recorded when it was enqueued.
     """
     if not proposal.keys:

@@ -1,4 +1,4 @@
-"""Compare a document with its stored version: known, new and removed passages. Pure."""
+"""Compare a document with its stored version to determine its known, new and removed passages. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, DocumentWri
 from hindsight_integrations.validation.intake import DocumentIntake
 
 Cut = Callable[[str], Sequence[str]]
-"""Cuts a text into passages that concatenate to it."""
+"""A function that cuts a text into passages; their concatenation is the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +19,11 @@ class DocumentPlan:
     """The changes that retaining a document makes.
 
     Attributes:
-        write: the document's row; its hash is of the whole text, what was there before `append` included.
-        basis: content hash of the stored version this was planned on; None if there was none.
-        fresh: passages to extract, with ordinals of their own.
-        moved: known passages that stand elsewhere now.
-        removed: passages that are no longer part of it.
+        write: the document's row; the hash covers the whole text, including the stored text before `append`.
+        basis: the content hash of the stored version that was compared; None for a new document.
+        fresh: the new passages to extract, with new ordinals.
+        moved: the known passages with a new position.
+        removed: the passages that are no longer part of the document.
     """
 
     write: DocumentWrite
@@ -34,12 +34,12 @@ class DocumentPlan:
 
     @property
     def chunks(self) -> tuple[ChunkWrite, ...]:
-        """All rows that change."""
+        """The rows of all passages that change."""
         return (*self.fresh, *self.moved, *self.removed)
 
     @property
     def unread(self) -> tuple[ChunkWrite, ...]:
-        """The passages with anything to extract."""
+        """The new passages that are not blank."""
         return tuple(chunk for chunk in self.fresh if chunk.text.strip())
 
 
@@ -51,17 +51,17 @@ def plan_document(
     context: str = "",
     tags: tuple[str, ...] = (),
 ) -> DocumentPlan:
-    """Compare a document with what is stored of it.
+    """Compare a document with its stored version.
 
-    Stored passages are looked up in the new text, and only the text between them is cut, so that a sentence added at the
-    top does not move all boundaries below.
+    Stored passages are located in the new text, and only the text between them is cut, so that a sentence added at the
+    top does not move the boundaries of all later passages.
 
     Args:
-        document: its new version, or what is to be appended.
-        stored: the version in the ledger.
-        cut: makes passages; None for facts somebody else extracted, which belong to no passage.
-        context: about the source, for the document's row.
-        tags: visibility tags, for the same.
+        document: the new version, or the text to append.
+        stored: the version in the ledger; None for a new document.
+        cut: the function that cuts passages; None for facts that the caller extracted, which have no passage.
+        context: the description of the source, for the document's row.
+        tags: the visibility tags, for the document's row.
     """
     known = stored.chunks if stored else ()
     text = _appended(stored, document.text) if document.append and stored else document.text
@@ -101,11 +101,11 @@ def _appended(stored: StoredDocument, text: str) -> str:
 
 
 def _places(text: str, chunks: Sequence[ChunkWrite]) -> dict[int, ChunkWrite]:
-    """Positions of the stored passages in the text: first those in their old order, then moved ones."""
+    """Locate the stored passages in the text: first those in their old order, then moved ones."""
     places: dict[int, ChunkWrite] = {}
     cursor = 0
     missing = []
-    for chunk in (chunk for chunk in chunks if chunk.text):  # an erased one has no text left
+    for chunk in (chunk for chunk in chunks if chunk.text):  # an erased passage has no text
         at = _find(text, chunk.text, cursor, ())
         if at < 0:
             missing.append(chunk)
@@ -120,7 +120,7 @@ def _places(text: str, chunks: Sequence[ChunkWrite]) -> dict[int, ChunkWrite]:
 
 
 def _find(text: str, passage: str, start: int, taken: Iterable[tuple[int, ChunkWrite]]) -> int:
-    """The first free position from `start` on where the passage stands between breaks; -1 if there is none."""
+    """Return the first free position from `start` at which the passage does not split a word; -1 if there is none."""
     at = text.find(passage, start)
     while at >= 0:
         end = at + len(passage)
@@ -132,12 +132,12 @@ def _find(text: str, passage: str, start: int, taken: Iterable[tuple[int, ChunkW
 
 
 def _is_break(text: str, at: int) -> bool:
-    """Whether a passage may begin or end here, which is not inside a word."""
+    """Return whether a passage may begin or end at a position: not inside a word."""
     return at in (0, len(text)) or not (text[at - 1].isalnum() and text[at].isalnum())
 
 
 def _pieces(text: str, places: dict[int, ChunkWrite], cut: Cut) -> list[str | ChunkWrite]:
-    """Known passages and the pieces of the text between them, in order; they concatenate to the text."""
+    """Return the known passages and the pieces of text between them, in order; their concatenation is the text."""
     pieces: list[str | ChunkWrite] = []
     cursor = 0
     for at in sorted(places):

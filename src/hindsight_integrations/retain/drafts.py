@@ -1,4 +1,4 @@
-"""What a retain wants to write, before the bank is consulted: facts as drafts of units, and the proposal that holds them."""
+"""Drafts of units made from facts, and the proposal of a retain, before either is compared with the bank."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from hindsight_integrations.validation.messages import role_of
 
 N = TypeVar("N", bound=NamedMemory)
 
-NONE_SHOWN = "it names memories by number, and none were shown"
+NONE_SHOWN = "it names a memory by number, but no memories were shown"
 
 
 def _no_vector() -> Vector:
@@ -61,19 +61,19 @@ def _no_vector() -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class UnitDraft:
-    """A unit to write, with what must be resolved against the bank.
+    """A unit to write, with references that the commit resolves against the bank.
 
     Attributes:
         unit: the unit; its tokens are counted by `measured`.
-        mentions: entities as extraction wrote them.
-        causes: causal claims, their targets counted in the list of drafts.
-        invalidates: statements that this fact makes obsolete.
-        changes: memories it ends or changes, by `unit_id` or `sources`.
-        adds_to: the document that the items of the fact belong to, likewise; None for items of its own.
-        given: whether the caller supplied the fact; else it was extracted.
-        said_by_person: whether one of its sources is a message of a person.
-        vector: of its text, unit norm, (dimension,); empty until `measured`.
-        statements: vectors of the statements in `invalidates`, by text, likewise.
+        mentions: the entities as extraction wrote them.
+        causes: the causal claims; a target is a position in the list of drafts.
+        invalidates: the statements that this fact makes obsolete.
+        changes: the memories that the fact ends or changes, by `unit_id` or `sources`.
+        adds_to: the document that receives the fact's items, by `unit_id` or `sources`; None if the fact is the document.
+        given: True if the caller supplied the fact, False if it was extracted.
+        said_by_person: True if one of its sources is a user message.
+        vector: the vector of the text, unit norm, (dimension,); empty until `measured`.
+        statements: the vectors of the statements in `invalidates`, by text; empty until `measured`.
     """
 
     unit: MemoryUnit
@@ -90,19 +90,19 @@ class UnitDraft:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of the facts of one extraction, which all their units share.
+    """The origin of the facts of one extraction; all their units share it.
 
     Attributes:
         bank: the bank's name.
-        zone: IANA name of the bank's time zone.
-        mentioned_at: mention time of facts without a known source.
-        moments: mention time of each message id; empty for a document.
-        thread: the conversation.
-        document_id: the document, None for a conversation.
-        context: describes the source.
-        tags: visibility tags.
-        metadata: of the caller.
-        entities: entities that every unit mentions, according to the caller.
+        zone: the IANA name of the bank's time zone.
+        mentioned_at: the mention time of facts without a known source.
+        moments: the mention time of each message, by id; empty for a document.
+        thread: the id of the conversation.
+        document_id: the id of the document; None for a conversation.
+        context: the caller's description of the source.
+        tags: the visibility tags.
+        metadata: the caller's metadata.
+        entities: the entities that every unit mentions, as supplied by the caller.
     """
 
     bank: str
@@ -118,7 +118,7 @@ class Origin:
 
 
 def unit_id(origin: Origin, *, sources: Sequence[str], chunk: int, ordinal: int, text: str) -> str:
-    """The id of a unit: uuid5 of bank, place, ordinal and normalised text, so that repeated retains give the same rows."""
+    """Return the id of a unit: uuid5 of bank, place, ordinal and normalised text, so that repeated retains write the same rows."""
     place = "\x1f".join((origin.thread, *sources)) if sources else f"{origin.document_id}\x1f{chunk}"
     return str(uuid.uuid5(NAMESPACE, "\x1e".join((origin.bank, place, str(ordinal), normalised_text(text)))))
 
@@ -130,15 +130,15 @@ def draft_facts(
     ordinals: Sequence[int] = (),
     messages: Mapping[str, Message] | None = None,
 ) -> tuple[list[UnitDraft], list[Dropped]]:
-    """The facts as drafts in order, followed by the items of those that are documents.
+    """Convert facts to drafts in order, followed by the items of facts that are documents.
 
-    Facts that cannot become units are dropped with a reason. Causal targets are counted within a chunk.
+    Facts that cannot become units are dropped with a reason. Causal targets of the facts are positions within their chunk.
 
     Args:
-        extraction: the facts.
-        origin: of the facts.
-        ordinals: ordinal of each chunk within its document; empty means 0, 1, 2 ...
-        messages: by id, to recognise verbatim facts and the roles of their speakers.
+        extraction: the extracted facts.
+        origin: the origin of the facts.
+        ordinals: the ordinal of each chunk within its document; empty means 0, 1, 2 ...
+        messages: the messages by id, to recognise verbatim facts and the roles of their speakers.
     """
     drafts: list[UnitDraft] = []
     dropped: list[Dropped] = []
@@ -153,7 +153,7 @@ def draft_facts(
                 continue
             kept[index] = len(drafts)
             if not extraction.given:
-                fact = as_extracted(fact, messages or {})  # noqa: PLW2901 - what a model may say of it
+                fact = as_extracted(fact, messages or {})  # noqa: PLW2901 - the checked fact replaces it
             draft = _draft(fact, origin, chunk=number, seen=seen, messages=messages or {})
             shown = extraction.shown[place] if extraction.shown else ()
             if extraction.given:
@@ -172,7 +172,7 @@ def draft_facts(
 
 
 def _with_items(drafts: Sequence[UnitDraft]) -> list[UnitDraft]:
-    """The drafts, followed by the items of documents as separate drafts, numbered from 1."""
+    """Append the items of documents as separate drafts, numbered from 1 in each document."""
     heads, items = [], []
     for draft in drafts:
         own = [record for record in draft.unit.records if record.kind is RecordKind.DOCUMENT_ITEM]
@@ -205,13 +205,14 @@ def _item(head: MemoryUnit, record: Record, number: int) -> MemoryUnit:
 
 
 def as_extracted(fact: ExtractedFact, messages: Mapping[str, Message]) -> ExtractedFact:
-    """Limit a fact to what a model may state: it neither sets a confidence nor makes opinions of others the agent's.
+    """Restrict an extracted opinion: a model may not set its confidence, nor attribute other people's opinions to the agent.
 
-    A fact with sources of people or tools only belongs to the world network, even if it is phrased as an opinion.
+    A fact whose sources are only messages of people or tools belongs to the world network, even if it is phrased as an
+    opinion.
 
     Args:
-        fact: as the model wrote it.
-        messages: those that the fact may cite, by id.
+        fact: the fact as the model wrote it.
+        messages: the messages that the fact may cite, by id.
     """
     if fact.fact_type is not FactType.OPINION:
         return fact
@@ -222,7 +223,7 @@ def as_extracted(fact: ExtractedFact, messages: Mapping[str, Message]) -> Extrac
 
 
 def selected(drafts: Sequence[UnitDraft], places: Sequence[int]) -> list[UnitDraft]:
-    """Some of the drafts, with causal targets renumbered; claims about drafts left out are dropped."""
+    """Return the drafts at some positions, with causal targets renumbered; claims about omitted drafts are dropped."""
     moved = {place: position for position, place in enumerate(places)}
     return [
         replace(
@@ -234,7 +235,7 @@ def selected(drafts: Sequence[UnitDraft], places: Sequence[int]) -> list[UnitDra
 
 
 def in_order(drafts: Sequence[UnitDraft]) -> list[UnitDraft]:
-    """The drafts with equal mention times spread by a microsecond each, so that facts of one message keep their order."""
+    """Spread equal mention times by a microsecond each, so that the facts of one message keep their order."""
     met: Counter[datetime] = Counter()
     ordered = []
     for draft in drafts:
@@ -247,9 +248,9 @@ def in_order(drafts: Sequence[UnitDraft]) -> list[UnitDraft]:
 
 def _problem(fact: ExtractedFact, origin: Origin) -> str:
     if not fact.what.strip():
-        return "it says nothing"
+        return "`what` is empty"
     if origin.moments and fact.sources and not any(source in origin.moments for source in fact.sources):
-        return f"it cites messages that were not given: {', '.join(fact.sources[:3])}"
+        return f"`sources` names messages that are not in this retain: {', '.join(fact.sources[:3])}"
     return ""
 
 
@@ -290,7 +291,7 @@ def _draft(
 
 
 def _confidence(fact: ExtractedFact) -> float | None:
-    """Initial confidence of an opinion; None for facts."""
+    """Return the initial confidence of an opinion; None for facts."""
     if fact.fact_type is not FactType.OPINION:
         return None
     return UNKNOWN_CONFIDENCE if fact.confidence is None else fact.confidence
@@ -299,7 +300,7 @@ def _confidence(fact: ExtractedFact) -> float | None:
 def _named_by_caller(
     fact: ExtractedFact,
 ) -> tuple[tuple[ExtractedChange, ...], NamedMemory | None, list[Dropped]]:
-    """The memories that the fact ends, changes and adds to, named by id or sources."""
+    """Return the changes, the document to add to, and the rejected names of a caller's fact, which uses ids or sources."""
     changes = tuple(_distinct(change) for change in fact.changes if change.memory is None)
     adds_to = _distinct(fact.adds_to) if fact.adds_to and fact.adds_to.memory is None else None
     refused = [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{field}: {NONE_SHOWN}") for field in _numbered(fact)]
@@ -307,18 +308,18 @@ def _named_by_caller(
 
 
 def _numbered(fact: ExtractedFact) -> list[str]:
-    """Fields of the fact that name memories by number."""
+    """Return the fields of the fact that name memories by number."""
     fields = ["changes"] if any(change.memory is not None for change in fact.changes) else []
     return [*fields, "adds_to"] if fact.adds_to and fact.adds_to.memory is not None else fields
 
 
 def _distinct(named: N) -> N:
-    """The named memory with distinct sources."""
+    """Remove duplicate sources from the name of a memory."""
     return named.model_copy(update={"sources": list(dict.fromkeys(named.sources))})
 
 
 def _by_id(named: N, shown: Sequence[str]) -> N | None:
-    """The memory named by id instead of number; None if no memory with that number was shown."""
+    """Replace the number of a memory by its id; return None if no memory with that number was shown."""
     if named.memory is None or named.memory > len(shown):
         return None
     return named.model_copy(update={"memory": None, "unit_id": shown[named.memory - 1]})
@@ -327,7 +328,10 @@ def _by_id(named: N, shown: Sequence[str]) -> N | None:
 def _named_by_model(
     fact: ExtractedFact, sources: Sequence[str], shown: Sequence[str], messages: Mapping[str, Message]
 ) -> tuple[tuple[ExtractedChange, ...], NamedMemory | None, list[Dropped]]:
-    """The memories that the fact ends, changes and adds to, named by number; only a person's message may end or change one."""
+    """Return the changes, the document to add to, and the rejected names of a model's fact, which uses numbers.
+
+    Only a user message may end or change a memory.
+    """
     fields = _numbered(fact)
     if not fields:
         return (), None, []
@@ -343,7 +347,7 @@ def _named_by_model(
         changes = tuple(named for change in fact.changes if (named := _by_id(change, shown)))
     elif fact.changes:
         dropped.append(
-            Dropped(fact.what[:EXCERPT_CHARACTERS], "changes: only what a person says ends a memory")
+            Dropped(fact.what[:EXCERPT_CHARACTERS], "changes: only a user message can end or change a memory")
         )
     number = fact.adds_to.memory if fact.adds_to else None
     adds_to = _by_id(fact.adds_to, shown) if fact.adds_to else None
@@ -351,7 +355,7 @@ def _named_by_model(
         dropped.append(
             Dropped(
                 fact.what[:EXCERPT_CHARACTERS],
-                f"adds_to: it names memory {number}, and {len(shown)} were shown",
+                f"adds_to: memory {number} does not exist; {len(shown)} were shown",
             )
         )
     return changes, adds_to, dropped
@@ -362,7 +366,7 @@ def _said_by_person(sources: Sequence[str], messages: Mapping[str, Message]) -> 
 
 
 def _speaker(text: str, sources: Sequence[str], messages: Mapping[str, Message]) -> str:
-    """The speaker, if the text is one message verbatim, or a piece of a long one."""
+    """Return the speaker if the text is a verbatim message or a piece of a long one; otherwise an empty string."""
     message = messages.get(sources[0]) if len(sources) == 1 else None
     if message is None:
         return ""
@@ -384,10 +388,10 @@ class WaitingPassage:
     """A passage that waits for extraction, or a snippet that waits to be merged into the background.
 
     Attributes:
-        task: that will do it.
-        keys: of its messages; empty for a passage of a document.
-        turns: the messages as units that recall finds meanwhile; empty for a document. Without vectors until `measured`,
-            or if the embedder fails.
+        task: the task that will process it.
+        keys: the keys of its messages; empty for a passage of a document.
+        turns: the messages as units that recall finds until the task is done; empty for a document. They have no vectors
+            before `measured`, or if the embedder fails.
     """
 
     task: TaskWrite
@@ -400,16 +404,16 @@ class FollowedThread:
     """The current messages of a conversation, to be compared with its log in the commit.
 
     Attributes:
-        thread: the conversation.
-        namespace: which of its lists of messages.
-        messages: (id, content hash) of those to be retained, in order; only the new ones unless `whole`.
-        asked: ids of those that a user wrote.
-        whole: whether `messages` is the whole list, since it was not merely continued.
-        before: how far the thread was read before.
-        seen: number of messages in the list.
-        digest: over the list.
-        at: latest possible time of a fork (aware UTC).
-        on_fork: what happens to memories of dropped messages.
+        thread: the id of the conversation.
+        namespace: the name of one of the thread's message lists.
+        messages: (id, content hash) of the messages to retain, in order; only the new ones unless `whole`.
+        asked: the ids of the messages that a user wrote.
+        whole: True if `messages` is the whole list, False if the list was only continued.
+        before: the position up to which the thread was read before.
+        seen: the number of messages in the list.
+        digest: the hash of the list.
+        at: the latest possible time of a fork (aware UTC).
+        on_fork: the treatment of memories made from dropped messages.
     """
 
     thread: str
@@ -426,7 +430,7 @@ class FollowedThread:
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """A request to forget, and what determines which memories it may invalidate.
+    """A request to forget, with a unit that decides which memories it may invalidate.
 
     Attributes:
         request: the request.
@@ -439,26 +443,26 @@ class Forgetting:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What one retain, or several in one commit, will write.
+    """The data that one retain, or several in one commit, will write.
 
     Attributes:
-        drafts: units to write, in order.
-        keys: of all messages they came from.
-        speakers: speakers of the conversation.
-        moments: when this version of each message, or of the document, was written.
-        documents: the documents they came from, and what changed in them.
-        turns: the texts of these messages; empty if they are not stored.
-        waiting: passages not extracted yet.
-        completed: leases of the tasks that made this; their messages are known already, so `keys` is empty.
-        extracted: ids of the units of turns that waited for these tasks.
-        revision: the bank revision documents were compared at.
-        skipped: number of messages that were known in this version.
-        dropped: what was not stored, and why.
-        forget: requests to forget.
-        followed: the conversation that these messages continue, if the caller gave it whole.
-        tokens_in: prompt tokens of the extraction.
-        tokens_out: completion tokens of the extraction.
-        calls: number of calls of the model.
+        drafts: the units to write, in order.
+        keys: the keys of all source messages.
+        speakers: the names of the conversation's speakers.
+        moments: the time at which this version of each message, or of the document, was written.
+        documents: the source documents, with their changed passages.
+        turns: the texts of the source messages; empty if they are not stored.
+        waiting: the passages that are not extracted yet.
+        completed: the leases of the tasks that produced this proposal; their messages are known, so `keys` is empty.
+        extracted: the ids of the turns that waited for these tasks.
+        revision: the bank's revision at which the documents were compared.
+        skipped: the number of messages whose version is already stored.
+        dropped: the rejected texts, and the reason of each.
+        forget: the requests to forget.
+        followed: the conversation that these messages continue, if the caller passed its whole list.
+        tokens_in: the prompt tokens of the extraction.
+        tokens_out: the completion tokens of the extraction.
+        calls: the number of model calls.
     """
 
     drafts: Sequence[UnitDraft]
@@ -499,7 +503,7 @@ def joined(proposals: Sequence[Proposal]) -> Proposal:
 
 
 def forgettings(requests: Iterable[ForgetRequest], origin: Origin) -> tuple[Forgetting, ...]:
-    """The requests of one conversation, each with a unit that represents its messages."""
+    """Pair each request of one conversation with a unit that represents its messages."""
     return tuple(
         Forgetting(
             request,
@@ -534,13 +538,13 @@ logger = logging.getLogger("hindsight_integrations")
 
 
 def measured(proposal: Proposal, embedder: Embedder, tokens: TokenCounter) -> Proposal:
-    """The proposal with the vectors and token counts of its texts, each made in few batches.
+    """Compute the vectors and token counts of a proposal's texts, in few batches.
 
-    The turns that wait are embedded apart: the model has failed already, and an embedder that fails on them as well must not
-    lose what was said. It costs their vectors alone.
+    Waiting turns are embedded separately. If the embedder fails on them, they are stored without vectors, so that no message
+    is lost.
 
     Raises:
-        ModelError: the embedder failed on the drafts, or its vectors are not what they must be.
+        ModelError: the embedder failed on the drafts, or returned invalid vectors.
     """
     drafts = with_vectors(proposal.drafts, embedder)
     waiting = _measured_turns(proposal.waiting, embedder, tokens) if proposal.waiting else ()
@@ -548,7 +552,7 @@ def measured(proposal: Proposal, embedder: Embedder, tokens: TokenCounter) -> Pr
 
 
 def with_vectors(drafts: Sequence[UnitDraft], embedder: Embedder) -> list[UnitDraft]:
-    """The drafts with their vectors, made in one batch, and those of their statements, made in another."""
+    """Add the vectors of the drafts, computed in one batch, and those of their statements, computed in another."""
     if not drafts:
         return []
     vectors = embed_units([draft.unit for draft in drafts], embedder)
@@ -561,7 +565,7 @@ def with_vectors(drafts: Sequence[UnitDraft], embedder: Embedder) -> list[UnitDr
 
 
 def with_tokens(drafts: Sequence[UnitDraft], tokens: TokenCounter) -> list[UnitDraft]:
-    """The drafts with the tokens of each text (paper eq. 8), full and compact, counted in one batch."""
+    """Add the token counts of each text (paper eq. 8), full and compact, counted in one batch."""
     units = [draft.unit for draft in drafts]
     counts = iter(tokens.count([text for unit in units for text in _forms(unit)]))
     return [replace(draft, unit=_counted(draft.unit, counts)) for draft in drafts]
@@ -572,7 +576,7 @@ def _forms(unit: MemoryUnit) -> tuple[str, ...]:
 
 
 def _counted(unit: MemoryUnit, counts: Iterator[int]) -> MemoryUnit:
-    """The unit with the next counts, and without a compact form that saves nothing."""
+    """Set the unit's token counts to the next ones, and remove a compact form that saves no tokens."""
     whole = next(counts)
     if not unit.compact:
         return replace(unit, tokens=whole)
@@ -588,9 +592,7 @@ def _measured_turns(
     try:
         vectors = [row.astype("<f4").tobytes() for row in embed_units(units, embedder)]
     except ModelError as error:
-        logger.warning(
-            "%d turns that wait for extraction have no vector: %s", len(units), type(error).__name__
-        )
+        logger.warning("%d waiting turns were stored without a vector: %s", len(units), type(error).__name__)
         vectors = [b""] * len(units)
     turns = iter(
         UnitWrite(replace(unit, tokens=cost), vector)

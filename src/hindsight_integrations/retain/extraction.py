@@ -1,4 +1,4 @@
-"""Fact extraction with a language model (paper section 4.1.2), and judging which memories verbatim messages end."""
+"""Fact extraction with a language model (paper section 4.1.2), and the model's choice of memories that verbatim messages end."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def parse_moment(text: str) -> tuple[datetime, Granule] | None:
     match = _ISO.match(text)
     if not match:
         return None
-    given = [int(part) for part in match.groups()[:6] if part is not None]
+    parts = [int(part) for part in match.groups()[:6] if part is not None]
     offset = match.group(7)
     defaults = (1, 1, 1, 0, 0, 0)
     try:
-        moment = datetime(*given, *defaults[len(given) :], tzinfo=_offset(offset))  # type: ignore[misc,arg-type]
+        moment = datetime(*parts, *defaults[len(parts) :], tzinfo=_offset(offset))  # type: ignore[misc,arg-type]
     except ValueError:
         return None
-    return moment, _GRANULES[len(given) - 1]
+    return moment, _GRANULES[len(parts) - 1]
 
 
 def _offset(text: str | None) -> tzinfo | None:
@@ -133,10 +133,10 @@ class UnextractedPassage:
     """A passage without usable facts, to be retried later.
 
     Attributes:
-        chunk: ordinal of the passage.
+        chunk: the ordinal of the passage.
         passage: the passage.
-        kind: parked (unusable answer) or queued (no answer).
-        reason: why it has no facts.
+        kind: the kind of task: parked (unusable answer) or queued (no answer).
+        reason: the reason why there are no facts.
     """
 
     chunk: int
@@ -150,15 +150,15 @@ class Extraction:
     """The extracted facts of each chunk, and their cost.
 
     Attributes:
-        chunks: facts of each chunk, in order; empty for a waiting chunk.
+        chunks: the facts of each chunk, in order; empty for a waiting chunk.
         tokens_in: prompt tokens reported by the model, repairs included.
         tokens_out: completion tokens reported by the model, repairs included.
         calls: number of model calls, repairs included.
-        dropped: rejected parts of the model's output, and why.
-        waiting: passages to be retried.
-        given: whether the caller supplied the facts.
-        shown: ids of the memories shown with each chunk, which its facts refer to by number.
-        forget: requests to forget, with the ids of the memories meant.
+        dropped: the rejected parts of the model's output, with reasons.
+        waiting: the passages to retry.
+        given: True if the caller supplied the facts.
+        shown: the ids of the memories shown with each chunk; facts refer to them by number.
+        forget: the requests to forget, with the ids of the requested memories.
     """
 
     chunks: tuple[tuple[ExtractedFact, ...], ...]
@@ -197,21 +197,23 @@ def without_sources(extraction: Extraction) -> Extraction:
 
 
 LONGEST_FACT = 8000  # characters; a passage has about 3,000 [config.RetainConfig.chunk_characters]
-LONGEST_NAME = 200  # characters of an entity; the longest titles have fewer
-MOST_FACTS = 100  # per passage, at 2 to 5 per exchange [paper 4.1.2]: one for every 30 characters
+LONGEST_NAME = 200  # characters of an entity's name; the longest titles are shorter
+MOST_FACTS = (
+    100  # per passage: one fact for every 30 characters; the paper expects 2 to 5 per exchange [4.1.2]
+)
 MOST_ENTITIES = 50  # per fact
 MOST_CHANGES = 8  # memories one fact may end: half of those shown; more is implausible
 
-LOOP_WINDOW = 200  # characters below which repetition proves nothing
-LOOP_TAIL = 1000  # a loop often begins after a good start
-GRAM = 8  # length of the compared character runs
-LEAST_VARIETY = 0.1  # distinct share of grams; prose has over 0.9, a numbered list of like items 0.2, a phrase 12 times over 0.08
+LOOP_WINDOW = 200  # characters; in a shorter text, repetition does not indicate a loop
+LOOP_TAIL = 1000  # characters at the end, checked separately: a loop often begins after a good start
+GRAM = 8  # characters per compared n-gram
+LEAST_VARIETY = 0.1  # share of distinct n-grams: prose has over 0.9, a list of similar items 0.2, a phrase repeated 12 times 0.08
 
-_ASIDE = ("when", "where", "who", "why")
+_DIMENSIONS = ("when", "where", "who", "why")
 
 
 def variety(text: str) -> float:
-    """Return the share of distinct runs of 8 characters in `text`, in (0, 1]; 1 for short texts."""
+    """Return the share of distinct 8-character n-grams in `text`, in (0, 1]; 1 for short texts."""
     total = len(text) - GRAM + 1
     if total < 1:
         return 1.0
@@ -219,7 +221,7 @@ def variety(text: str) -> float:
 
 
 def repeats_endlessly(text: str) -> bool:
-    """Return whether the text, or its end, repeats itself as the output of a model in a loop does."""
+    """Return whether the text, or its end, repeats itself like the output of a model in a loop."""
     if len(text) < LOOP_WINDOW:
         return False
     return min(variety(text), variety(text[-LOOP_TAIL:])) < LEAST_VARIETY
@@ -229,7 +231,7 @@ def problem_of(text: str) -> str:
     """Return why a text cannot be a memory; empty if it can."""
     if len(text) > LONGEST_FACT:
         return f"it has {len(text):,} characters, over the limit of {LONGEST_FACT:,}"
-    return "it repeats itself endlessly" if repeats_endlessly(text) else ""
+    return "it repeats itself in a loop" if repeats_endlessly(text) else ""
 
 
 def screen(
@@ -251,46 +253,46 @@ def screen(
         if refused:
             dropped.append(Dropped(item.fact.what[:EXCERPT_CHARACTERS], refused))
             continue
-        trimmed, asides = _trimmed(item.fact)
-        kept[index], unnamed = _naming_what_was_shown(trimmed, shown)
-        dropped.extend((*asides, *unnamed))
+        trimmed, unusable = _trimmed(item.fact)
+        kept[index], invalid = _with_valid_changes(trimmed, shown)
+        dropped.extend((*unusable, *invalid))
     facts, claims = _renumbered(kept)
     return facts, (*dropped, *claims)
 
 
 def _refusal(fact: ExtractedFact, kept: dict[int, ExtractedFact]) -> str:
     if len(kept) >= MOST_FACTS:
-        return f"its passage gave more than {MOST_FACTS} facts"
+        return f"its passage has more than {MOST_FACTS} facts"
     if not fact.what:
-        return "it says nothing"
-    # A repetition within one answer is an error; in another message it is another memory.
-    return problem_of(fact.what) or ("the same answer says it twice" if fact in kept.values() else "")
+        return "`what` is empty"
+    # A repetition within one answer is an error; in another message it is a separate memory.
+    return problem_of(fact.what) or ("it occurs twice in the same answer" if fact in kept.values() else "")
 
 
 def _trimmed(fact: ExtractedFact) -> tuple[ExtractedFact, list[Dropped]]:
-    """Remove unusable asides, names, statements and records from the fact."""
-    bad = {name: problem for name in _ASIDE if (problem := problem_of(getattr(fact, name)))}
+    """Remove unusable dimensions, names, statements and records from the fact."""
+    bad = {name: problem for name in _DIMENSIONS if (problem := problem_of(getattr(fact, name)))}
     named = [e for e in fact.entities if e.text and len(e.text) <= LONGEST_NAME][:MOST_ENTITIES]
     stated = [text for text in fact.invalidates if text and not problem_of(text)]
     records = [r for r in fact.records if not problem_of(f"{r.kind}{r.category}{r.unit}{r.value}")]
     if len(records) < len(fact.records):
-        bad["records"] = f"{len(fact.records) - len(records)} are no values"
+        bad["records"] = f"{len(fact.records) - len(records)} are too long or repetitive"
     if len(named) < len(fact.entities):
         bad["entities"] = f"{len(fact.entities) - len(named)} are empty, too long or too many"
     if len(stated) < len(fact.invalidates):
-        bad["invalidates"] = "a statement is empty or no sound text"
-    update = {name: "" for name in bad if name in _ASIDE}
+        bad["invalidates"] = "a statement is empty, too long or repetitive"
+    update = {name: "" for name in bad if name in _DIMENSIONS}
     trimmed = fact.model_copy(update={**update, "entities": named, "invalidates": stated, "records": records})
     return trimmed, [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{name}: {why}") for name, why in bad.items()]
 
 
-def _naming_what_was_shown(fact: ExtractedFact, shown: int) -> tuple[ExtractedFact, list[Dropped]]:
+def _with_valid_changes(fact: ExtractedFact, shown: int) -> tuple[ExtractedFact, list[Dropped]]:
     """Remove changes that are incomplete or refer to memories that were not shown; remove all if there are too many."""
     if not fact.changes:
         return fact, []
     problems = [_problem_of_change(change, shown) for change in fact.changes]
     if len(fact.changes) > MOST_CHANGES:
-        problems = [f"it names {len(fact.changes)} memories, over the limit of {MOST_CHANGES}"]
+        problems = [f"{len(fact.changes)} memories are over the limit of {MOST_CHANGES}"]
         kept = []
     else:
         kept = [change for change, problem in zip(fact.changes, problems, strict=True) if not problem]
@@ -301,11 +303,11 @@ def _naming_what_was_shown(fact: ExtractedFact, shown: int) -> tuple[ExtractedFa
 
 def _problem_of_change(change: ExtractedChange, shown: int) -> str:
     if change.memory is None:
-        return "it names a memory otherwise than by its number"
+        return "a memory must be named by its number"
     if change.memory > shown:
-        return f"it names memory {change.memory}, and {shown} were shown"
+        return f"memory {change.memory} does not exist; {shown} were shown"
     if change.change is MemoryChange.REMOVES and not change.items:
-        return f"it removes items of memory {change.memory}, and does not say which"
+        return f"`items` is empty for memory {change.memory}, so no item can be removed"
     return ""
 
 
@@ -318,9 +320,11 @@ def _renumbered(kept: dict[int, ExtractedFact]) -> tuple[tuple[ExtractedFact, ..
         for claim in fact.causal_relations:
             target = positions.get(claim.target_fact_index)
             if target is None or claim.target_fact_index == index:
-                about = "itself" if target is not None else f"no fact kept ({claim.target_fact_index})"
+                about = (
+                    "itself" if target is not None else f"fact {claim.target_fact_index}, which was dropped"
+                )
                 dropped.append(
-                    Dropped(fact.what[:EXCERPT_CHARACTERS], f"causal_relations: it is about {about}")
+                    Dropped(fact.what[:EXCERPT_CHARACTERS], f"causal_relations: the target is {about}")
                 )
             else:
                 claims.append(claim.model_copy(update={"target_fact_index": target}))
@@ -333,7 +337,7 @@ _COUNTED = frozenset({RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY
 _ENDS = frozenset(".!?\"')”。")
 _ROLES = frozenset({"the", "user", "assistant"})  # speakers' roles, not names
 
-_WORDED = {Granule.YEAR: "%Y", Granule.MONTH: "%B %Y"}  # dates of a day or finer include the weekday
+_WORDED = {Granule.YEAR: "%Y", Granule.MONTH: "%B %Y"}  # finer dates include the weekday
 
 
 def extracted(
@@ -359,7 +363,7 @@ def _fact(fact: ConciseFact, messages: Sequence[Message]) -> ExtractedFact:
     said = [messages[number - 1] for number in _known(fact.lines, len(messages))]
     start, _, end = fact.date.partition("/")
     moment = parse_moment(start)
-    # Not decided by `lines`, which small models get wrong: a fact about the assistant itself is not a fact about the people.
+    # `lines` does not decide this, since small models often get it wrong.
     own = fact.by_assistant and any(role_of(message) is Role.ASSISTANT for message in messages)
     return ExtractedFact(
         what=fact.fact,
@@ -383,17 +387,17 @@ def _known(numbers: Sequence[int], count: int) -> list[int]:
 
 
 def _is_cut(text: str) -> bool:
-    """Return whether a text was cut by the grammar at its schema's limit; longer texts come from servers without a grammar."""
+    """Return whether constrained decoding cut a text at the schema's limit; longer texts come from servers without it."""
     return MOST_CHARACTERS - 2 <= len(text) <= MOST_CHARACTERS and text[-1:] not in _ENDS
 
 
 def _has_its_number(record: ExtractedRecord) -> bool:
-    """Return whether a countable record has a number: small models write an expense for anything that might cost money."""
+    """Return whether a countable record has a number, since small models record an expense for anything that might cost money."""
     return record.kind not in _COUNTED or any(letter.isdigit() for letter in str(record.value))
 
 
 def _named(name: str, text: str) -> bool:
-    """Return whether the fact's text mentions the name: small models list everyone in the passage, and roles, for each fact."""
+    """Return whether the fact's text mentions the name, since small models list every name and role of the passage."""
     words = set(_WORD.findall(text.casefold()))
     own = [word for word in _WORD.findall(name.casefold()) if len(word) > 1 and word not in _ROLES]
     return any(word in words for word in own)
@@ -403,10 +407,10 @@ def _problems(fact: ConciseFact | None, messages: Sequence[Message]) -> list[str
     if fact is None:
         return []
     if _is_cut(fact.fact):
-        return [f"fact: it reached {MOST_CHARACTERS} characters, and its end is not there"]
+        return [f"fact: it was cut off at {MOST_CHARACTERS} characters"]
     problems = []
     if unknown := set(fact.lines) - set(_known(fact.lines, len(messages))):
-        problems.append(f"lines: it names message {min(unknown)}, and there are {len(messages)}")
+        problems.append(f"lines: message {min(unknown)} does not exist; there are {len(messages)}")
     if fact.date and not parse_moment(fact.date.partition("/")[0]):
         problems.append(f"date: {fact.date[:24]!r} is not an ISO date")
     if numberless := [record for record in fact.records if not _has_its_number(record)]:
@@ -417,13 +421,13 @@ def _problems(fact: ConciseFact | None, messages: Sequence[Message]) -> list[str
 logger = logging.getLogger("hindsight_integrations")
 
 IN_BACKGROUND = "retained in the background"
-OUT_OF_TIME = "the time of this retain for the model is over"
+OUT_OF_TIME = "the retain's time limit for the model has expired"
 
-CONTEXT_MESSAGES = 4  # messages before a chunk, shown so that pronouns can be resolved
+CONTEXT_MESSAGES = 4  # messages before a chunk, shown to the model so that it can resolve pronouns
 
 
 class LLMExtractor:
-    """Extracts facts with a model, several passages concurrently.
+    """An extractor that asks a model for the facts of several passages concurrently.
 
     Passages without an answer within the timeout of one `extract` are queued.
 
@@ -527,7 +531,9 @@ class LLMExtractor:
         ) as failures:  # the first failure cancels the others; callers expect ModelError, not a group
             raise failures.exceptions[0] from None
         if answered < len(passages):
-            logger.warning("%d of %d passages wait: %s", len(passages) - answered, len(passages), OUT_OF_TIME)
+            logger.warning(
+                "%d of %d passages are queued: %s", len(passages) - answered, len(passages), OUT_OF_TIME
+            )
         return joined([task.result() for task in tasks])
 
     def waiting(self, passages: Sequence[Passage], error: ModelUnavailable | ModelRefused) -> Extraction:
@@ -558,7 +564,7 @@ class LLMExtractor:
         shown = (tuple(unit.id for unit in passage.memories),)
         spent = Extraction(((),), answered.tokens_in, answered.tokens_out, answered.tries, shown=shown)
         if items is None:
-            reason = f"the model's answer was outside its schema, repairs included: {answered.problem}"
+            reason = f"the model's answer does not match the schema, even after repairs: {answered.problem}"
             return _parked(spent, passage, reason)
         facts, dropped = screen(items, shown=len(passage.memories))
         everything = {"sources": [message.id or "" for message in passage.messages]}
@@ -579,14 +585,14 @@ class LLMExtractor:
             self._model,
             extract_facts_prompt(passage, self._instructions),
             check=lambda answer: _problem_of_replacements(answer.facts, passage),
-            keep_last=True,  # an incomplete replacement is refused on its own at commit
+            keep_last=True,  # the commit refuses an incomplete replacement and keeps the other facts
         )
         last = answered.last
         return answered, last.facts if last else None, last.forget_requested if last else ()
 
 
 def _forget_requests(asked: Sequence[AskedToForget], passage: Passage) -> tuple[ForgetRequest, ...]:
-    """Convert the requests to forget, with ids of the memories meant; requests not made by the user are left out."""
+    """Convert the requests to forget, with memory ids instead of numbers; omit requests that the user did not make."""
     people = tuple(message.id or "" for message in passage.messages if role_of(message) is Role.USER)
     shown = dict(enumerate((unit.id for unit in passage.memories), 1))
     requests = []
@@ -599,7 +605,7 @@ def _forget_requests(asked: Sequence[AskedToForget], passage: Passage) -> tuple[
 
 
 def _problem_of_replacements(answer: Sequence[AnsweredFact], passage: Passage) -> str:
-    """Describe for the model the details that facts omit from memories they replace; empty if nothing is missing."""
+    """Describe the details that facts omit from the memories they replace, for a repair prompt; empty if none is missing."""
     problems, numbered = [], dict(enumerate(passage.memories, 1))
     for fact in (item.fact for item in answer if item.fact):
         for change in fact.changes:
@@ -643,7 +649,7 @@ def _log_progress(extraction: Extraction, place: str, seconds: float) -> None:
     logger.info(
         "passage %s: %s in %.1f s (%d tokens in, %d out)",
         place,
-        "waits" if extraction.waiting else f"{facts} facts",
+        "queued" if extraction.waiting else f"{facts} facts",
         seconds,
         extraction.tokens_in,
         extraction.tokens_out,
@@ -651,7 +657,7 @@ def _log_progress(extraction: Extraction, place: str, seconds: float) -> None:
 
 
 class EndingJudge:
-    """Asks a model which shown memories each message ends, in one request per passage. If it fails, no memory ends.
+    """A judge that asks a model which memories each message ends, in one request per passage. If it fails, no memory ends.
 
     Args:
         model: the model.
@@ -721,7 +727,9 @@ class EndingJudge:
                 answered = RepairedAnswer(None, type(error).__name__, 0, 0)
             if answered.output is None:
                 number = len(numbered_messages(passage, asked))
-                logger.warning("the model did not say what %d message(s) end: %s", number, answered.problem)
+                logger.warning(
+                    "the model gave no usable answer about %d message(s): %s", number, answered.problem
+                )
             return answered
 
         try:
@@ -737,9 +745,9 @@ class _Endings:
     """The memories ended in one retain, by message.
 
     Attributes:
-        numbers: number of each shown memory, by id.
-        ended: numbers of the memories each message ends, by message id.
-        dropped: unusable parts of the answers, and why.
+        numbers: the number of each shown memory, by id.
+        ended: the numbers of the memories that each message ends, by message id.
+        dropped: the unusable parts of the answers, with reasons.
     """
 
     numbers: Mapping[str, int]
@@ -761,13 +769,13 @@ class _Endings:
         self.calls += answered.tries
         if answered.output is None:
             ids = ", ".join(message.id or "" for message in messages.values())
-            self._drop(f"messages {ids}", f"the model did not say what they end: {answered.problem}")
+            self._drop(f"messages {ids}", f"the model gave no usable answer: {answered.problem}")
             return
         for ending in answered.output.endings:
             message = messages.get(ending.message)
             if message is None:
-                problem = f"it names message {ending.message}, and {len(messages)} were numbered"
-                self._drop("an answer about what messages end", problem)
+                problem = f"message {ending.message} does not exist; {len(messages)} were numbered"
+                self._drop("the model's answer about ended memories", problem)
                 continue
             count = len(passage.memories)
             for number in dict.fromkeys(ending.memories):
@@ -775,7 +783,7 @@ class _Endings:
                     memory = passage.memories[number - 1]
                     self.ended[message.id or ""].append(self.numbers[memory.id])
                 else:
-                    self._drop(message.spoken, f"it names memory {number}, and {count} were shown")
+                    self._drop(message.spoken, f"memory {number} does not exist; {count} were shown")
 
     def applied_to(self, fact: ExtractedFact) -> ExtractedFact:
         """Return a message's fact with the memories the message ends; unchanged if there are too many."""
@@ -783,7 +791,7 @@ class _Endings:
         if not numbers:
             return fact
         if len(numbers) > MOST_CHANGES:
-            self._drop(fact.what, f"it names {len(numbers)} memories, over the limit of {MOST_CHANGES}")
+            self._drop(fact.what, f"{len(numbers)} memories are over the limit of {MOST_CHANGES}")
             return fact
         changes = [ExtractedChange(memory=number, change=MemoryChange.ENDS) for number in numbers]
         return fact.model_copy(update={"changes": changes})

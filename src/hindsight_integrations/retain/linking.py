@@ -21,7 +21,7 @@ from hindsight_integrations.retain.drafts import UnitDraft
 
 SIGMA_HOURS = 24.0  # decay of temporal links [paper eq. 4; earlier paper 2.5.1]
 TEMPORAL_FLOOR = 0.3  # weakest temporal link kept [earlier paper 2.5.1]
-TEMPORAL_LINKS = 10  # nearest per unit; keeps the degree bounded (no source)
+TEMPORAL_LINKS = 10  # nearest neighbours per unit; limits the degree (no source)
 LONG_SPAN_DAYS = 31  # a longer span is not reduced to its midpoint (no source)
 SEMANTIC_LINKS = 5  # per unit [earlier paper 2.5.2]
 
@@ -31,15 +31,23 @@ REACH = int(-np.log(TEMPORAL_FLOOR) * SIGMA_HOURS * HOUR)
 LONG_SPAN = LONG_SPAN_DAYS * DAY  # microseconds
 
 SEMANTIC_DEGREE = 50
-"""Maximum number of semantic links per unit. Its own five are the paper's; links from later units had no limit, and in a bank
-of 100k synthetic facts one unit had 295 (hindsight-evals bench retain_speed). Temporal links need no limit: at most 38."""
+"""Maximum number of semantic links per unit, including those from later units, which the paper does not limit.
+
+Without it, one unit in a bank of 100k synthetic facts had 295 links (hindsight-evals bench retain_speed). Temporal links need
+no such limit: the maximum was 38."""
 
 EXACT_LINKING_LIMIT = 400_000
 """Bank size above which exact search of a large batch costs as much as HNSW (0.6 ms per fact at 100k units, linear)."""
 
 
 class WeightedLink(NamedTuple):
-    """A proposed link: the new unit's position, the other unit's position or offset row id, and the weight in [0, 1]."""
+    """A proposed link.
+
+    Attributes:
+        new: the position of the new unit among the n new units.
+        other: the position of another new unit, or n + row id for a unit of the bank.
+        weight: the weight in [0, 1].
+    """
 
     new: int
     other: int
@@ -140,8 +148,7 @@ def within_degree(
 def links_of(drafts: Sequence[UnitDraft], view: BankView, threshold: float) -> list[Link]:
     """Create the links of new units to each other and to the bank's units.
 
-    Observations are not linked: they are derived from facts and are not their neighbours. Nor are items of documents; the document
-    itself is.
+    Observations are not linked, since they are derived from facts. Documents are linked, their items are not.
 
     Args:
         drafts: drafts of the new units, with their vectors.
@@ -172,19 +179,19 @@ def links_of(drafts: Sequence[UnitDraft], view: BankView, threshold: float) -> l
 
 def _nearest_memories(vectors: Matrix, view: BankView) -> list[Hits]:
     """Return the nearest linkable memories of the bank for each vector (n, dimension), at least SEMANTIC_LINKS if that many exist."""
-    # One matrix product finds the neighbours of a whole batch: it is exact, and faster than HNSW up to far larger banks.
+    # One matrix product finds the exact neighbours of a whole batch, faster than HNSW except in very large banks.
     # Measured at 100k units, ms per fact: 0.6 in batches of 250, 2.4 in batches of 5, 3.7 alone; Chroma 2.7.
     exact = len(view.columns) <= min(EXACT_LIMIT * len(vectors), EXACT_LINKING_LIMIT)
     index = view.scorer if exact else view.vectors
-    passed_over = view.columns.ids[~_linked(view.columns)]
-    if not len(passed_over):
+    excluded = view.columns.ids[~_linked(view.columns)]
+    if not len(excluded):
         return index.search(vectors, SEMANTIC_LINKS)
     ask = 2 * SEMANTIC_LINKS
     while True:
-        found = index.search(vectors, ask)
-        kept = [~np.isin(hits.ids, passed_over) for hits in found]
+        batch = index.search(vectors, ask)
+        kept = [~np.isin(hits.ids, excluded) for hits in batch]
         if ask >= len(view.columns) or all(keep.sum() >= SEMANTIC_LINKS for keep in kept):
-            return [Hits(hits.ids[keep], hits.scores[keep]) for hits, keep in zip(found, kept, strict=True)]
+            return [Hits(hits.ids[keep], hits.scores[keep]) for hits, keep in zip(batch, kept, strict=True)]
         ask *= 2
 
 
@@ -196,8 +203,8 @@ def _linked(columns: Columns) -> BoolArray:
 def _bounded(pairs: Sequence[WeightedLink], fresh: int, view: BankView) -> list[WeightedLink]:
     """Drop semantic pairs to units of the bank that have reached SEMANTIC_DEGREE links."""
     rows = np.array(sorted({pair.other - fresh for pair in pairs if pair.other >= fresh}), np.int64)
-    held = view.ledger.units.link_counts(view.bank, rows, LINK_CODES[LinkType.SEMANTIC, None])
-    degrees = {row + fresh: count for row, count in held.items()}
+    counts = view.ledger.units.link_counts(view.bank, rows, LINK_CODES[LinkType.SEMANTIC, None])
+    degrees = {row + fresh: count for row, count in counts.items()}
     return within_degree(pairs, degrees, SEMANTIC_DEGREE)
 
 

@@ -72,7 +72,7 @@ _LISTED = (
     "superseded",
     "restored",
 )
-"""Fields of a result that are concatenated over several documents."""
+"""Fields of a result that are concatenated when several documents are retained."""
 
 _VERSIONS = frozenset({FORKED, MESSAGE_EDITED, DOCUMENT_CHANGED})
 
@@ -84,7 +84,7 @@ async def retain(requests: Sequence[RetainRequest], projector: Projector, servic
         ModelError: extraction or embedding failed; nothing was written.
     """
     async with services.in_flight.alone(frozenset().union(*(request.slots for request in requests))):
-        proposals = [found for request in requests if (found := await prepare(request, projector, services))]
+        proposals = [new for request in requests if (new := await prepare(request, projector, services))]
         if not proposals:
             return _together([await nothing_new(request, projector, services) for request in requests])
         return _together(await store(proposals, projector, services, requests[0].options))
@@ -110,7 +110,7 @@ async def store(
         replace(_result(one, kept, created, receipt), behind=behind) for one in proposals
     )
     first, *others = (with_withdrawals(result, retraction) for result in results)
-    # What concerns the whole commit is reported with its first retain.
+    # Values of the whole commit are reported in the first result.
     first = replace(first, forget_requested=tuple(retraction.forgotten))
     return [_with_version_changes(_with_tokens(first, judgement), writes.events), *others]
 
@@ -118,9 +118,9 @@ async def store(
 async def _judgement(
     proposal: Proposal, projector: Projector, services: Services, options: ExtractionOptions
 ) -> Judgement:
-    """Ask the model about statements without an equal memory, on the current bank.
+    """Ask the model about statements without an equal memory, based on the bank's current revision.
 
-    The commit decides again on the bank at that time; what the model was not asked about stays ambiguous.
+    The commit decides again on its own revision; statements that the model was not asked about stay ambiguous.
     """
     stating = any(each.invalidates and each.said_by_person and not each.given for each in proposal.drafts)
     llm = extractor_of(services, options)
@@ -155,7 +155,7 @@ def _together(results: Sequence[RetainResult]) -> RetainResult:
 
 
 def _with_tokens(result: RetainResult, judgement: Judgement) -> RetainResult:
-    """The result with the cost of the judgement: one request for all retains of a commit, reported with the first."""
+    """Add the cost of the judgement, which is one request for all retains of a commit, to the first result."""
     return replace(
         result,
         tokens_in=result.tokens_in + judgement.tokens_in,
@@ -165,7 +165,7 @@ def _with_tokens(result: RetainResult, judgement: Judgement) -> RetainResult:
 
 
 def _with_version_changes(result: RetainResult, events: Sequence[ValidityEvent]) -> RetainResult:
-    """The result with the memories that edits, forks and new versions of documents closed and restored."""
+    """Add the memories that edits, forks and new versions of documents invalidated and restored."""
     closed = dict.fromkeys(
         event.unit_id
         for event in events
@@ -181,16 +181,16 @@ def _with_version_changes(result: RetainResult, events: Sequence[ValidityEvent])
 
 
 async def nothing_new(request: RetainRequest, projector: Projector, services: Services) -> RetainResult:
-    """The result if the bank knows everything already."""
+    """Return the result of a retain whose messages or document are all stored already."""
     revision = await services.workers.read(projector.ledger.revision, projector.name)
     return RetainResult((), 0, {}, len(request.intake.keys), request.intake.dropped, revision)
 
 
 def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Receipt) -> RetainResult:
-    """The result of one retain in a commit; `kept` and `created` are the unit ids of all its retains."""
+    """Build the result of one retain; `kept` and `created` are the unit ids of the whole commit."""
     heads = [draft.unit for draft in proposal.drafts if draft.unit.kind is UnitKind.MEMORY]
     units = [unit for unit in heads if unit.id in kept]
-    held = [
+    known_opinions = [
         Dropped(draft.unit.text[:EXCERPT_CHARACTERS], HELD_ALREADY)
         for draft in proposal.drafts
         if draft.unit.fact_type is FactType.OPINION and draft.unit.id not in kept
@@ -203,7 +203,7 @@ def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Rece
         created=sum(counts.values()),
         counts={kind: counts[kind] for kind in FactType if counts[kind]},
         skipped_messages=proposal.skipped,
-        dropped=(*proposal.dropped, *held),
+        dropped=(*proposal.dropped, *known_opinions),
         revision=receipt.revision,
         tokens_in=proposal.tokens_in,
         tokens_out=proposal.tokens_out,
@@ -213,11 +213,11 @@ def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Rece
     )
 
 
-OVERTAKEN = (Dropped("a passage that waited", "what it was made from has been replaced since"),)
+OVERTAKEN = (Dropped("a queued passage", "its source has been replaced since"),)
 
 
 def present_part(stored: StoredPassage, origin: Origin, bank: Projector) -> Passage:
-    """The part of a passage that is still current, without edited messages and replaced parts of documents."""
+    """Return the part of a passage that is still current, without edited messages and replaced parts of documents."""
     if origin.document_id is not None:
         document = bank.ledger.units.document(bank.name, origin.document_id)
         present = {chunk.ordinal for chunk in document.chunks} if document else set()
@@ -229,12 +229,12 @@ def present_part(stored: StoredPassage, origin: Origin, bank: Projector) -> Pass
 
 
 async def extract_waiting(task: Task, llm: LLMExtractor, projector: Projector, services: Services) -> Settled:
-    """Extract the passage of a task, and commit its facts together with the end of the task.
+    """Extract the passage of a task, and commit its facts together with the completion of the task.
 
     Raises:
         InvalidRequest: the payload is damaged.
         ModelError: the model is unavailable, or its answer is still malformed after repairs.
-        TaskClosed: the lease is over; nothing was written.
+        TaskClosed: the lease has expired; nothing was written.
     """
     stored, origin = stored_passage(task)
     passage = await services.workers.read(present_part, stored, origin, projector)
@@ -272,10 +272,10 @@ async def extract_waiting(task: Task, llm: LLMExtractor, projector: Projector, s
     )
 
 
-EARLIER_MESSAGES = 20  # of the list, known already, given along as context of new ones
+EARLIER_MESSAGES = 20  # known messages of the list that serve as context of the new ones
 
 Requested = Callable[[Sequence[Any]], RetainRequest | None]
-"""Makes a request of some messages; None where none of them is to be retained."""
+"""A function that builds a request from some messages; it returns None if none of them is to be retained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,10 +284,10 @@ class ThreadList:
 
     Attributes:
         items: all messages, as the caller passed them.
-        thread: id of the conversation.
-        namespace: which list of the thread this is.
-        at: now (aware UTC).
-        on_fork: what happens to memories of messages that a fork dropped.
+        thread: the id of the conversation.
+        namespace: the name of this list; a thread may have several.
+        at: the current time (aware UTC).
+        on_fork: the treatment of memories made from messages that a fork dropped.
     """
 
     items: Sequence[Any]
@@ -298,18 +298,18 @@ class ThreadList:
 
 
 async def follow(
-    given: ThreadList,
+    conversation: ThreadList,
     requested: Requested,
     projector: Projector,
     services: Services,
     *,
     remember: bool = True,
 ) -> RetainResult:
-    """Retain the new messages of a conversation, and keep its memories in step with its current branch.
+    """Retain the new messages of a conversation, and make the memories of its current branch the valid ones.
 
     Args:
-        given: the conversation.
-        requested: builds the request for some of its messages, or None if there is nothing to retain.
+        conversation: the current list of messages of the conversation.
+        requested: a function that builds the request for some of its messages; it returns None if none is to be retained.
         projector: the bank.
         services: the engine's services.
         remember: False marks new messages as known without storing anything.
@@ -318,18 +318,18 @@ async def follow(
         ModelError: extraction or embedding failed; nothing was written.
     """
     bank = projector.name
-    async with services.in_flight.alone({(bank, given.thread, "list", given.namespace)}):
-        before, start, digest = await services.workers.read(_where, given, projector)
-        if start == len(given.items) and start == before.seen:
+    async with services.in_flight.alone({(bank, conversation.thread, "list", conversation.namespace)}):
+        before, start, digest = await services.workers.read(_read_position, conversation, projector)
+        if start == len(conversation.items) and start == before.seen:
             revision = await services.workers.read(projector.ledger.revision, bank)
             return RetainResult((), 0, {}, 0, (), revision)
         first = max(0, start - EARLIER_MESSAGES)
-        request = requested(given.items[first:])
-        if start and request and await services.workers.read(_returns, request, projector):
+        request = requested(conversation.items[first:])
+        if start and request and await services.workers.read(_returns_to_branch, request, projector):
             start = first = 0
-            request = requested(given.items)
-        earlier = {id_of(item) for item in given.items[first:start]}
-        followed = _followed(given, request, earlier, before, digest=digest, whole=not start)
+            request = requested(conversation.items)
+        earlier = {id_of(item) for item in conversation.items[first:start]}
+        followed = _followed(conversation, request, earlier, before, digest=digest, whole=not start)
         if request is None:
             (result,) = await store([Proposal((), followed=followed)], projector, services)
             return result
@@ -344,22 +344,22 @@ async def follow(
             return result
 
 
-def _returns(request: RetainRequest, projector: Projector) -> bool:
-    """Whether one of the messages had been dropped: a continued list may return to a branch, too."""
+def _returns_to_branch(request: RetainRequest, projector: Projector) -> bool:
+    """Return whether one of the messages was dropped earlier, since even a continued list may return to a dropped branch."""
     places = [key.place for key in request.intake.keys]
     return bool(projector.ledger.turns.dropped(projector.name, places))
 
 
-def _where(given: ThreadList, projector: Projector) -> tuple[ThreadMark, int, str]:
-    """How far the thread was read before, where its new messages begin (0 unless it was only continued), and its digest."""
-    before = projector.ledger.turns.thread_mark(projector.name, given.thread, given.namespace)
-    beginning, digest = thread_digests(given.items, before.seen)
-    continued = len(given.items) >= before.seen > 0 and beginning == before.digest
+def _read_position(conversation: ThreadList, projector: Projector) -> tuple[ThreadMark, int, str]:
+    """Return the thread's stored mark, the position of its first new message (0 unless it was only continued) and its digest."""
+    before = projector.ledger.turns.thread_mark(projector.name, conversation.thread, conversation.namespace)
+    beginning, digest = thread_digests(conversation.items, before.seen)
+    continued = len(conversation.items) >= before.seen > 0 and beginning == before.digest
     return before, before.seen if continued else 0, digest
 
 
 def _followed(
-    given: ThreadList,
+    conversation: ThreadList,
     request: RetainRequest | None,
     earlier: Collection[str | None],
     before: ThreadMark,
@@ -370,27 +370,27 @@ def _followed(
     keys = request.intake.keys if request else ()
     said = request.intake.messages if request and isinstance(request.intake, ConversationIntake) else ()
     return FollowedThread(
-        thread=given.thread,
-        namespace=given.namespace,
+        thread=conversation.thread,
+        namespace=conversation.namespace,
         messages=tuple((key.message_id, key.content_hash) for key in keys if key.message_id not in earlier),
         whole=whole,
         before=before,
-        seen=len(given.items),
+        seen=len(conversation.items),
         digest=digest,
-        at=max([given.at, *(request.intake.moments.values() if request else ())]),
-        on_fork=given.on_fork,
+        at=max([conversation.at, *(request.intake.moments.values() if request else ())]),
+        on_fork=conversation.on_fork,
         asked=frozenset(each.id for each in said if each.id and role_of(each) is Role.USER),
     )
 
 
 def _known(request: RetainRequest) -> Proposal:
-    """A proposal without new messages; their branch may be another one."""
+    """Build a proposal for messages that are all known; only their branch may have changed."""
     keys = request.intake.keys
     return Proposal((), keys=keys, moments=request.intake.moments, skipped=len(keys))
 
 
 Given = RetainRequest | HindsightError
-"""A checked item, or the error why it cannot be retained."""
+"""A validated item, or the error that its validation raised."""
 
 
 async def retain_many(
@@ -404,16 +404,16 @@ async def retain_many(
 ) -> list[ItemOutcome]:
     """Retain the items in order, one commit per batch.
 
-    A batch is written all or nothing, and stored items are recognised by their ids, so repeating the call after a crash does
-    the rest.
+    A batch is written atomically, and stored items are recognised by their ids, so repeating the call after a crash retains
+    the remaining items.
 
     Args:
-        items: what to retain.
+        items: the items to retain.
         projector: the bank.
-        services: the engine's.
+        services: the engine's services.
         batch_size: maximum number of items per commit.
-        concurrent: maximum number of items that are prepared at the same time.
-        progress: called after each batch with the number of finished items and the number of all items.
+        concurrent: maximum number of items prepared at the same time.
+        progress: a function called after each batch with the number of finished items and of all items.
     """
     outcomes: list[ItemOutcome] = []
     for batch in batches(items, batch_size):
@@ -424,7 +424,10 @@ async def retain_many(
 
 
 def batches(items: Sequence[Given], size: int) -> Iterator[list[Given]]:
-    """Batches of the items in order. Two versions of one message or document never share a batch, since the later one wins."""
+    """Yield batches of the items in order.
+
+    Two versions of one message or document never share a batch, since the later one replaces the earlier one.
+    """
     batch: list[Given] = []
     taken: set[tuple[str, str, str]] = set()
     for item in items:
@@ -455,9 +458,9 @@ async def _retain_batch(
                 return [ItemOutcome(None, error) if isinstance(item, Proposal) else item for item in read]
         else:
             return [ItemOutcome(next(results)) if isinstance(item, Proposal) else item for item in read]
-    return [  # an item cannot be stored: find it by storing them one by one
-        await _alone(given, projector, services) if isinstance(item, Proposal) else item
-        for given, item in zip(batch, read, strict=True)
+    return [  # one item makes the commit fail; store them one by one to find it
+        await _retain_alone(item, projector, services) if isinstance(outcome, Proposal) else outcome
+        for item, outcome in zip(batch, read, strict=True)
     ]
 
 
@@ -476,7 +479,7 @@ async def _read(
     return proposal or ItemOutcome(await nothing_new(item, projector, services))
 
 
-async def _alone(item: Given, projector: Projector, services: Services) -> ItemOutcome:
+async def _retain_alone(item: Given, projector: Projector, services: Services) -> ItemOutcome:
     if isinstance(item, HindsightError):
         return ItemOutcome(None, item)
     try:

@@ -1,4 +1,7 @@
-"""The first half of a retain: extract and draft what the bank does not know yet, and choose the memories a model is shown. Writes nothing."""
+"""The first half of a retain: choose the memories to show to a model, extract new messages and draft their units.
+
+Nothing is written here.
+"""
 
 from __future__ import annotations
 
@@ -61,17 +64,21 @@ from hindsight_integrations.validation.intake import (
 from hindsight_integrations.validation.messages import role_of
 from hindsight_integrations.validation.retain_request import RetainRequest
 
-SHOWN_TOKENS = 1_500  # of memories with one passage; a passage of 3,000 characters has about 750
-MOST_TURNS = 32  # of a passage that are searched for, the longest ones; 3,000 characters seldom hold more
-ITEM_TOKENS = 6  # that the number of an item and its line cost beside its text
-RECORD_CHARACTERS = 3  # of the records beside a memory, counted as a token
-WIDER = 3  # times as many memories are looked at as are shown
-NEAREST_SHARE = 3  # of the places every third goes to what is nearest, whatever it tells
-QUESTION_CHARACTERS = 200  # of what was said before a person's turn, its end, that are searched for with it
+SHOWN_TOKENS = (
+    1_500  # token budget for memories per passage; a passage of 3,000 characters has about 750 tokens
+)
+MOST_TURNS = 32  # turns per passage used as queries, the longest ones; 3,000 characters seldom contain more
+ITEM_TOKENS = 6  # overhead of an item's number and line break
+RECORD_CHARACTERS = 3  # characters per token, an estimate for the records printed with a memory
+WIDER = 3  # candidates searched per memory shown
+NEAREST_SHARE = 3  # one third of the places is reserved for the nearest memories, including past ones
+QUESTION_CHARACTERS = (
+    200  # characters from the end of the agent's message that precede the user's turn in a query
+)
 SAME_DAY = timedelta(days=1)
 
 _DATED = {RecordKind.EVENT, RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY}
-"""Kinds of records whose time passes; a task, a goal or a preference stays open until it is ended."""
+"""Kinds of records that belong to a point in time; a task, goal or preference stays open until a statement ends it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +86,10 @@ class ShownMemories:
     """Memories to show to a model.
 
     Attributes:
-        memories: the oldest first; for documents, their heads.
-        items: valid items in their served order, by id of the document.
-        names: names of the memories' entities, by memory id.
-        hidden: number of further valid items that did not fit, by id of the document.
+        memories: the memories, the oldest first; for documents, their heads.
+        items: the valid items in their served order, by id of the document.
+        names: the names of the memories' entities, by memory id.
+        hidden: the number of valid items that did not fit, by id of the document.
     """
 
     memories: tuple[MemoryUnit, ...] = ()
@@ -100,15 +107,15 @@ def with_memories(
     limit: int,
     undone: Sequence[MemoryUnit] = (),
 ) -> list[Passage]:
-    """Each passage with the bank's nearest valid memories; documents with their valid items.
+    """Add to each passage the bank's nearest valid memories; documents include their valid items.
 
     Args:
-        passages: of one conversation; their messages have timestamps.
-        view: the bank.
-        embedder: of the bank.
-        tags: of the retain; only memories that a recall with these tags sees are shown.
+        passages: the passages of one conversation; their messages have timestamps.
+        view: a view of the bank.
+        embedder: the bank's embedder.
+        tags: the retain's tags; only memories that a recall with these tags can return are shown.
         limit: maximum number of memories per passage.
-        undone: memories that become valid again with the new version of the messages; shown first.
+        undone: memories that the new version of the messages makes valid again; they come first.
 
     Raises:
         ModelError: the embedder failed.
@@ -120,8 +127,8 @@ def with_memories(
         for passage in passages
     ]
     return [
-        replace(passage, memories=found.memories, items=found.items, names=found.names, hidden=found.hidden)
-        for passage, found in zip(passages, shown, strict=True)
+        replace(passage, memories=near.memories, items=near.items, names=near.names, hidden=near.hidden)
+        for passage, near in zip(passages, shown, strict=True)
     ]
 
 
@@ -135,11 +142,11 @@ def nearest_memories(
     before: Sequence[Message] = (),
     undone: Sequence[MemoryUnit] = (),
 ) -> ShownMemories:
-    """Valid memories nearest to what people say in the messages, within a budget of tokens; see `in_order_of_use`.
+    """Return the valid memories nearest to the users' messages, within a token budget; see `in_order_of_use`.
 
-    Each turn is a query of its own, by meaning and by words, together with the end of the message it answers, since "Not any
-    more." names nothing. The best match of every turn comes before the second of any, so that a memory that the last sentence
-    takes back is found however much was said before. A matching item shows its document.
+    Each turn is a separate query by meaning and by words. The end of the message that it answers is part of the query, since
+    a turn such as "Not any more." has no searchable content. The best match of every turn precedes the second match of any,
+    so that the last turn of a long passage has the same weight as the first. A matching item selects its document.
     """
     said = _turns(messages, before)
     moments = [message.timestamp for message in messages if isinstance(message.timestamp, datetime)]
@@ -155,42 +162,42 @@ def nearest_memories(
     documents = DocumentItems.at(columns, None)
     mask = documents.as_their_documents(mask, columns)
     selected = Selection(mask, int(mask.sum()))
-    found = (
+    nearest = (
         _nearest_rows(said, embedded(said, embedder), view, selected, limit=WIDER * limit)
         if selected.count
         else []
     )
     back = view.ledger.units.row_ids(view.bank, [unit.part_of or unit.id for unit in undone])
-    rows = np.array([*back.values(), *found], np.int64)
-    held = {unit.id for unit in undone}
-    return _within_budget(documents.documents_of(rows), rows, view, limit, max(moments), held)
+    rows = np.array([*back.values(), *nearest], np.int64)
+    restored = {unit.id for unit in undone}
+    return _within_budget(documents.documents_of(rows), rows, view, limit, max(moments), restored)
 
 
 def in_order_of_use(nearest: Sequence[int], over: Collection[int], limit: int) -> list[int]:
-    """Choose which memories are shown to the model, in order. Pure.
+    """Order the candidates so that the first `limit` are the most useful to the model. Pure.
 
-    A third of the places goes to the nearest memories of any kind, so that past ones can still be corrected. The others go to the
-    nearest memories that can still change; past ones fill the remaining places.
+    One third of the places goes to the nearest memories of any kind, so that a message can correct past events. The other
+    places go to the nearest memories that can still change; past ones fill the rest.
 
     Args:
-        nearest: row ids, the nearest first.
+        nearest: row ids of the candidates, the nearest first.
         over: row ids of memories that only describe the past; see `is_over`.
-        limit: number of places.
+        limit: the number of places.
     """
     first = nearest[: -(-limit // NEAREST_SHARE)]
     return list(dict.fromkeys((*first, *(row for row in nearest if row not in over), *nearest)))
 
 
 def is_over(unit: MemoryUnit, ended: Sequence[MemoryUnit], moment: datetime) -> bool:
-    """Whether a memory tells only of the past, so that it is unlikely to change. Pure.
+    """Return whether a memory only describes the past, so that it is unlikely to change. Pure.
 
-    Such are past events, values spent or measured on an earlier day, and statements that something with a record (a task, an
-    item of a document) was done, cancelled or removed.
+    This applies to past events, to values spent or measured on an earlier day, and to statements that a task, a document item
+    or another memory with a record was done, cancelled or removed.
 
     Args:
         unit: a memory without items.
         ended: the memories that it ended.
-        moment: of the passage.
+        moment: the time of the passage.
     """
     kinds = {record.kind for record in unit.records}
     if not kinds:
@@ -203,7 +210,7 @@ def is_over(unit: MemoryUnit, ended: Sequence[MemoryUnit], moment: datetime) -> 
 
 
 def _turns(messages: Sequence[Message], before: Sequence[Message]) -> list[str]:
-    """Turns of people, the longest first, each preceded by the end of the assistant's message before it."""
+    """Return the user's turns, the longest first, each preceded by the end of the assistant's message before it."""
     said = []
     earlier = before[-1] if before else None
     for message in messages:
@@ -218,43 +225,43 @@ def _turns(messages: Sequence[Message], before: Sequence[Message]) -> list[str]:
 def _nearest_rows(
     texts: Sequence[str], vectors: Matrix, view: BankView, selected: Selection, *, limit: int
 ) -> list[int]:
-    """Row ids nearest to the texts: the best of each text, ordered by nearness, then the second of each, and so on."""
-    found = (
+    """Return the row ids nearest to the texts: the best match of each text, ordered by nearness, then the second, and so on."""
+    results = (
         hybrid_search(view, selected, text, vector, limit=limit)
         for text, vector in zip(texts, vectors, strict=True)
     )
-    ranked = [(cosine, ids.tolist()) for ids, cosine in found]
+    ranked = [(cosine, ids.tolist()) for ids, cosine in results]
     ranked.sort(key=lambda one: -one[0])
     rounds = zip_longest(*(ids for _, ids in ranked))
     return list(dict.fromkeys(row for each in rounds for row in each if row is not None))
 
 
 def _within_budget(
-    documents: IntArray, found: IntArray, view: BankView, limit: int, moment: datetime, held: set[str]
+    documents: IntArray, matches: IntArray, view: BankView, limit: int, moment: datetime, restored: set[str]
 ) -> ShownMemories:
-    """The first units that fit the token budget, ordered by age; units that do not fit are skipped.
+    """Select the first units that fit the token budget, ordered by age; units that do not fit are skipped.
 
-    A document shows the items that matched, then others, as many as fit.
+    A document includes the items that match, then as many others as fit.
 
     Args:
         documents: row ids to show, the nearest first; may contain duplicates.
-        found: the matches of each.
-        view: the bank.
+        matches: row ids of the matching units, parallel to `documents`: the document itself or one of its items.
+        view: a view of the bank.
         limit: maximum number of units.
-        moment: of the passage.
-        held: ids of invalid memories and items that become valid again.
+        moment: the time of the passage.
+        restored: ids of invalid memories and items that become valid again.
     """
     rows = list(dict.fromkeys(documents.tolist()))[: WIDER * limit]
     units = view.ledger.units.get(view.bank, np.asarray(rows, np.int64))
-    items = valid_items(rows, view.ledger, view.bank, held=held)
-    found = found[np.isin(documents, rows)]
-    nearest = view.ledger.units.unit_ids(view.bank, np.unique(found))
-    ranks = {nearest[row]: rank for rank, row in enumerate(found.tolist()) if row in nearest}
+    items = valid_items(rows, view.ledger, view.bank, held=restored)
+    matches = matches[np.isin(documents, rows)]
+    nearest = view.ledger.units.unit_ids(view.bank, np.unique(matches))
+    ranks = {nearest[row]: rank for rank, row in enumerate(matches.tolist()) if row in nearest}
     kept: dict[str, MemoryUnit] = {}
     shown: dict[str, tuple[MemoryUnit, ...]] = {}
     hidden: dict[str, int] = {}
     left = SHOWN_TOKENS
-    plain = {row: unit for row, unit in units.items() if not items.get(row) and unit.id not in held}
+    plain = {row: unit for row, unit in units.items() if not items.get(row) and unit.id not in restored}
     over = _over(plain, view, moment)
     for row in in_order_of_use(rows, over, limit):
         unit = units.get(row)
@@ -280,7 +287,7 @@ def _within_budget(
 
 
 def _over(units: Mapping[int, MemoryUnit], view: BankView, moment: datetime) -> set[int]:
-    """Row ids of the units that are over."""
+    """Return the row ids of the units that only describe the past."""
     ended: dict[str, list[str]] = {}
     for event in view.ledger.units.stated_by(
         view.bank, [unit.id for unit in units.values() if not unit.records]
@@ -298,28 +305,27 @@ def _over(units: Mapping[int, MemoryUnit], view: BankView, moment: datetime) -> 
 
 
 def _names_of(memories: Sequence[MemoryUnit], view: BankView) -> dict[str, list[tuple[str, ...]]]:
-    """The names of the memories' entities, by memory id."""
+    """Return the names of the memories' entities, by memory id."""
     rows = view.ledger.units.row_ids(view.bank, [unit.id for unit in memories])
     entities = view.ledger.entities.of_units(view.bank, np.fromiter(rows.values(), np.int64, len(rows)))
     return {unit_id: names_of_entities(entities.get(row, ())) for unit_id, row in rows.items()}
 
 
-CATEGORY_TOKENS = 300  # of categories with one passage: about a hundred names
+CATEGORY_TOKENS = 300  # token budget for record categories per passage: about a hundred names
 
 
-# Categories of records are shown to the model with a passage, so that one thing has one name.
 def with_categories(
     passages: Sequence[Passage], view: BankView, tokens: TokenCounter, *, tags: tuple[str, ...]
 ) -> list[Passage]:
-    """Each passage with the bank's categories for records of each kind, within a token budget.
+    """Add to each passage the bank's record categories, within a token budget, so that the model reuses existing names.
 
-    A retain with tags is only shown categories of the memories shown to it, because tags limit visibility.
+    With tags, only the categories of the shown memories are added, because tags limit visibility.
 
     Args:
-        passages: with the memories shown.
-        view: the bank.
-        tokens: counts tokens.
-        tags: of the retain.
+        passages: the passages with their memories.
+        view: a view of the bank.
+        tokens: the token counter.
+        tags: the retain's tags.
     """
     known = view.ledger.records.categories(view.bank)
     shown = []
@@ -332,9 +338,8 @@ def with_categories(
     return shown
 
 
-# Texts about the agent become tasks in the retain's commit (paper section 6.1, step 5 of retain).
 def snippet_tasks(snippets: Iterable[Snippet]) -> list[WaitingPassage]:
-    """A task for each snippet, due immediately."""
+    """Create a task, due immediately, to merge each text about the agent into its background (paper section 6.1, step 5)."""
     return [
         WaitingPassage(
             TaskWrite(TaskKind.MERGE_BACKGROUND, _payload(snippet), reason="merge into the background"),
@@ -353,10 +358,12 @@ def _payload(snippet: Snippet) -> str:
 
 
 async def prepare(request: RetainRequest, projector: Projector, services: Services) -> Proposal | None:
-    """Extract what the bank does not know yet and draft its units; None if it knows everything. Writes nothing.
+    """Extract the request's new messages or passages and draft their units; return None if all are stored already.
+
+    Nothing is written.
 
     Raises:
-        ModelError: the model was unavailable, and that is not to be queued.
+        ModelError: the model is unavailable, and the settings do not queue the passages.
     """
     if isinstance(request.intake, DocumentIntake):
         return await _prepare_document(request, request.intake, projector, services)
@@ -404,7 +411,7 @@ async def _prepare_conversation(
 async def _waiting_passages(
     extraction: Extraction, origin: Origin, speakers: Mapping[MessageKey, str], services: Services
 ) -> tuple[WaitingPassage, ...]:
-    """The waiting passages of a conversation, with the turns that recall finds meanwhile."""
+    """Return the waiting passages of a conversation, with the turns that recall finds until they are extracted."""
     passages = waiting_tasks(extraction.waiting, origin, speakers)
 
     def with_units() -> tuple[WaitingPassage, ...]:
@@ -459,7 +466,7 @@ def _verbatim(services: Services) -> VerbatimExtractor:
 
 
 def _origin(request: RetainRequest) -> Origin:
-    """The origin fields that conversations and documents share."""
+    """Build an origin with the fields that conversations and documents share."""
     return Origin(
         bank=request.bank,
         zone=str(request.zone),
@@ -475,9 +482,9 @@ def _origin(request: RetainRequest) -> Origin:
 def _unread(
     intake: ConversationIntake, dropped: Sequence[Place], bank: Projector
 ) -> tuple[frozenset[MessageKey], list[Message], list[Message]]:
-    """The known keys, the messages to read, and those that only give context.
+    """Return the known keys, the messages to extract, and the messages that are only context.
 
-    New versions of messages are read, and so are messages that share a fact with an edited or dropped one.
+    New and edited messages are extracted, and those that share a fact with an edited or dropped one.
     """
     known = bank.ledger.turns.known(bank.name, intake.keys)
     edited = [*(key.place for key in intake.keys if key not in known), *dropped]
@@ -492,7 +499,7 @@ def _unread(
 
 
 def _unknown(passages: Sequence[WaitingPassage], bank: Projector) -> bool:
-    """Whether one of the messages in the passages is new to the bank."""
+    """Return whether the bank does not contain one of the messages in the passages."""
     keys = [key for passage in passages for key in passage.keys]
     return len(bank.ledger.turns.known(bank.name, keys)) < len(keys)
 
@@ -500,7 +507,7 @@ def _unknown(passages: Sequence[WaitingPassage], bank: Projector) -> bool:
 def _planned(
     request: RetainRequest, intake: DocumentIntake, bank: Projector, llm: LLMExtractor | None
 ) -> DocumentPlan | None:
-    """The changes of the document; None if this version is known."""
+    """Return the changes of the document; None if this version is stored already."""
     if bank.ledger.turns.known(bank.name, intake.keys):
         return None
     stored = bank.ledger.units.document(bank.name, intake.id)
@@ -523,7 +530,7 @@ async def _extract_messages(
 ) -> Extraction:
     if request.facts is not None:
         return Extraction((request.facts,), given=True)
-    if not fresh:  # only its system messages are new
+    if not fresh:  # only system messages are new
         return Extraction(())
     llm = extractor_of(services, request.options)
     if llm is not None:
@@ -535,7 +542,10 @@ async def _extract_messages(
             with_shown = await shown(
                 cut, request.tags, projector, services, edited=[*edited, *request.dropped]
             )
-        except (ModelUnavailable, ModelRefused) as error:  # the embedder, without which none can be found
+        except (
+            ModelUnavailable,
+            ModelRefused,
+        ) as error:  # raised by the embedder, without which no memory can be searched
             return llm.waiting(cut, error)
         return await _without_recalled(
             await llm.extract(with_shown), with_shown, projector, services, dropped=request.dropped
@@ -568,9 +578,9 @@ async def _with_endings(
     projector: Projector,
     services: Services,
 ) -> Extraction:
-    """Verbatim facts with the memories that a model says they end; the model is called only if there are memories to show.
+    """Add to verbatim facts the memories that they end, as judged by a model; it is called only if there are memories to show.
 
-    Memories from earlier versions of the messages themselves are not shown, since the edit ends them.
+    Memories made from earlier versions of the same messages are not shown, since the edit invalidates them.
     """
     cut = judge.passages(extraction, fresh, before=before, context=request.context)
     edited = [*((request.thread, message.id or "") for message in fresh), *request.dropped]
@@ -589,7 +599,7 @@ async def _with_endings(
 async def _recalled(
     messages: Sequence[Message], projector: Projector, services: Services, dropped: Sequence[Place]
 ) -> Mapping[str, Sequence[MemoryUnit]]:
-    """The memories that messages may repeat, by message id."""
+    """Return the memories that messages may repeat, by message id."""
     suspected = [message for message in messages if may_repeat(message)]
     if not suspected:
         return {}
@@ -607,7 +617,7 @@ async def _without_recalled(
     *,
     dropped: Sequence[Place],
 ) -> Extraction:
-    """The extraction without facts that only repeat memories quoted in the messages or shown to the model."""
+    """Remove facts that only repeat memories quoted in the messages or shown to the model."""
     said = {message.id or "": message for passage in passages for message in passage.messages}
     recalled = await _recalled([*said.values()], projector, services, dropped)
     memories = [
@@ -634,16 +644,16 @@ async def shown(
     edited: Sequence[Place] = (),
     categories: bool = True,
 ) -> Sequence[Passage]:
-    """The passages with the memories and categories of records that the settings want to be shown.
+    """Add to the passages the memories and record categories that the settings show to the model.
 
     Args:
         cut: the passages.
-        tags: of the retain.
+        tags: the retain's tags.
         projector: the bank.
-        services: the engine's.
-        memories: whether to show memories; documents cannot end any.
-        edited: messages that may have a new version; memories that their earlier version ended are shown as valid.
-        categories: whether to show categories.
+        services: the engine's services.
+        memories: False for documents, which cannot end memories.
+        edited: messages that may have a new version; memories that their earlier version ended count as valid.
+        categories: False omits record categories.
     """
     most = services.config.retain.most_shown_memories if memories else 0
     categories = categories and services.config.retain.shown_categories
@@ -692,7 +702,7 @@ async def _extract_passages(
 
 
 def _known_names(texts: Sequence[str], bank: Projector, languages: Sequence[Language]) -> list[str]:
-    """Names of the bank's entities that may occur in the texts, ignoring case."""
+    """Return the names of the bank's entities that may occur in the texts, ignoring case."""
     names = (name for text in texts for name in possible_names(text, languages))
     possible = {normalise_name(name) for name in names} - {""}
     return [entity.name for entity in bank.ledger.entities.named(bank.name, sorted(possible)).values()]

@@ -1,7 +1,7 @@
-"""Filter recalled text out of a conversation, so that memories are not retained again.
+"""Remove recalled text from a conversation, so that memories are not retained again.
 
-Agents quote memories in their answers, and a prompt's block of memories may be pasted into a message. Text that the bank holds in
-the same words is left out, and so are an agent's questions and admissions of not knowing.
+Agents quote memories in their answers, and users may paste the memory block of a prompt into a message. Text that equals a
+stored memory is removed, as are the agent's questions and statements of not knowing.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from hindsight_integrations.prompts.recalled import HEADING
 from hindsight_integrations.prompts.record_digest import DIGEST_LINE
 from hindsight_integrations.validation.messages import role_of
 
-NEAREST = 16  # memories a message is compared with: the best keyword matches
-LOOKED_UP = 48  # words of a message used in that search: the longest, which are the rarest
-MOST_LINES = 100  # of a pasted prompt that are searched one by one
-NEAREST_LINE = 3  # memories each such line is compared with: the best keyword matches
+NEAREST = 16  # best keyword matches compared with a message
+LOOKED_UP = 48  # words of a message used in the keyword search: the longest, which are usually the rarest
+MOST_LINES = 100  # lines of a pasted prompt that are searched separately
+NEAREST_LINE = 3  # best keyword matches compared with each of these lines
 RENDERED = re.compile(
     r"\((?:mentioned on|happened (?:in|on|from)|(?:was )?planned (?:for|from)) [^()]*\)\s*$", re.MULTILINE
 )  # the date after a memory in a prompt; see `model.time.readable_time`
@@ -50,17 +50,17 @@ FRAME = re.compile(
     rf"\s*(?:{re.escape(HEADING)}|<<<MEMORIES|MEMORIES>>>"
     rf"|{DIGEST_LINE})\s*"
 )  # lines around memories and above the rows of a record digest in a prompt; see `prompts/`
-LEAST_WORDS = 3  # consecutive words that prove a quotation
-SHARED = 2  # content words that a paraphrase shares with the memory
-FURTHER = 1  # further content words it may have ("lives" for "moved"); no names or numbers
+LEAST_WORDS = 3  # consecutive words that count as a quotation
+SHARED = 2  # minimum number of content words that a paraphrase shares with the memory
+FURTHER = 1  # maximum number of other content words in a paraphrase ("lives" for "moved"), excluding names and numbers
 
 _WORD = re.compile(r"\w+")
 _SPOKEN = re.compile(r"^[\s\-*•>]*\S{1,40}: ", re.MULTILINE)  # "Alice: ", as verbatim memories begin
 
-RECALLED_AGAIN = "recalled text that came back"
+RECALLED_AGAIN = "it repeats a recalled memory"
 NOTHING_STATED = "it states nothing"
 SMALL_TALK = "it is small talk"
-ASKS_TO_FORGET = "it asks to forget something; `bank.forget(text=...)` does"
+ASKS_TO_FORGET = "it asks to forget something; call `bank.forget(text=...)`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Worth:
 
     Attributes:
         messages: messages reduced to the text worth remembering; those with none are left out.
-        left_out: messages with nothing worth remembering, and why.
+        left_out: messages with nothing worth remembering, with reasons.
     """
 
     messages: tuple[Message, ...]
@@ -86,28 +86,28 @@ def recalled_texts(
     Args:
         messages: messages that may repeat memories.
         view: a view of the bank.
-        dropped: messages no longer part of the conversation; memories made from them end with this retain, so an answer in
-            the same words does not repeat them.
+        dropped: messages no longer part of the conversation; this retain invalidates their memories, so the same words are
+            not a repetition.
     """
     mask = valid_at(view.columns, None)
     selected = Selection(mask, int(mask.sum()))
     if not selected.count or "keyword" in view.failures:
         return {}
-    found = {}
+    matches = {}
     for message in messages:
         hits = [
             keyword_channel(view, selected, words, limit=limit).ids
             for words, limit in _searches(message.text)
         ]
-        found[message.id or ""] = np.unique(np.concatenate(hits))
-    units = view.ledger.units.get(view.bank, _distinct(found))
+        matches[message.id or ""] = np.unique(np.concatenate(hits))
+    units = view.ledger.units.get(view.bank, _distinct(matches))
     return {
         name: tuple(
             unit
             for row in ids.tolist()
             if (unit := units.get(row)) and name not in unit.sources and not stands_on(unit, dropped)
         )
-        for name, ids in found.items()
+        for name, ids in matches.items()
     }
 
 
@@ -119,7 +119,7 @@ def stands_on(unit: MemoryUnit, places: Collection[Place]) -> bool:
 def _searches(text: str) -> list[tuple[str, int]]:
     """Return the search texts and the limit of each: the whole text, and each of its lines rendered as a memory.
 
-    The whole text is searched by its longest words: short words occur in too many memories to be selective, and cost most.
+    The query for the whole text contains only its longest words: short words match too many memories and cost the most time.
     """
     lines = [line for line in text.splitlines() if RENDERED.search(line)][:MOST_LINES]
     words = sorted(dict.fromkeys(_WORD.findall(text.casefold())), key=len, reverse=True)
@@ -130,7 +130,7 @@ def _searches(text: str) -> list[tuple[str, int]]:
 
 
 def may_repeat(message: Message) -> bool:
-    """Return whether a message may hold recalled text: any agent message, and others with a rendered memory or a transcript."""
+    """Return whether a message may contain recalled text: any agent message, and others with a rendered memory or a transcript."""
     return (
         role_of(message) is Role.ASSISTANT
         or RENDERED.search(message.text) is not None
@@ -146,17 +146,17 @@ def worth_remembering(
     answers: Collection[str] = (),
     judged: bool = False,
 ) -> Worth:
-    """Select the text of each message to remember word for word.
+    """Select the text of each message to remember verbatim.
 
-    User messages are kept whole except for pasted memories; questions, small talk and requests to forget are left out. From agent
-    messages, only declarative sentences that do not repeat a memory are kept.
+    User messages are kept whole, without pasted memories; messages that are only questions, small talk or requests to forget
+    are omitted. Of agent messages, only declarative sentences that do not repeat a memory are kept.
 
     Args:
         messages: messages of one conversation.
-        recalled: memories each message may repeat, by message id.
+        recalled: memories that each message may repeat, by message id.
         languages: possible languages of the messages.
-        answers: ids of messages that answer the agent's question, where "ok" and a thumbs-up are meaningful.
-        judged: whether a model will judge which memories the messages end; requests to forget are then kept for it.
+        answers: ids of messages that answer the agent's question; in these, "ok" or a thumbs-up is kept.
+        judged: True keeps requests to forget, for the model that judges which memories the messages end.
     """
     kept: list[Message] = []
     left_out: list[Dropped] = []
@@ -175,9 +175,9 @@ def worth_remembering(
 def without_repeated(
     facts: Sequence[ExtractedFact], memories: Sequence[MemoryUnit], said: Mapping[str, Message]
 ) -> tuple[list[ExtractedFact], list[Dropped]]:
-    """Drop extracted facts that repeat a memory word for word, unless a user says these words again.
+    """Drop extracted facts that repeat a memory verbatim, unless a user message contains the same words.
 
-    A fact that removes part of a memory or changes a document is kept: it may legitimately repeat the memory's words.
+    A fact that removes part of a memory or changes a document is kept, since it has to repeat words of the memory.
 
     Args:
         facts: facts of one passage.
@@ -185,20 +185,20 @@ def without_repeated(
         said: messages of the passage, by id.
     """
     known = [_words(unit.text) for unit in memories]
-    spoken = {name: _words(each.text) for name, each in said.items() if _speaks_for_itself(each)}
+    spoken = {name: _words(each.text) for name, each in said.items() if _is_original(each)}
     places: dict[int, int] = {}  # causal claims refer to facts by position
     dropped: list[Dropped] = []
     for index, fact in enumerate(facts):
         words = _words(fact.what)
-        heard = any(_within(words, spoken.get(source, "")) for source in fact.sources)
-        if not heard and not _says_what_changed(fact, said) and any(_within(words, each) for each in known):
+        restated = any(_within(words, spoken.get(source, "")) for source in fact.sources)
+        if not restated and not _changes_document(fact, said) and any(_within(words, each) for each in known):
             dropped.append(Dropped(fact.what[:EXCERPT_CHARACTERS], RECALLED_AGAIN))
         else:
             places[index] = len(places)
     return [_renumbered(facts[index], places) for index in places], dropped
 
 
-def _says_what_changed(fact: ExtractedFact, said: Mapping[str, Message]) -> bool:
+def _changes_document(fact: ExtractedFact, said: Mapping[str, Message]) -> bool:
     """Return whether a fact removes something, adds items to a document, or restates a document dictated by the user."""
     if fact.adds_to is not None or any(change.removed or change.items for change in fact.changes):
         return True
@@ -207,7 +207,7 @@ def _says_what_changed(fact: ExtractedFact, said: Mapping[str, Message]) -> bool
     return by_person and bool(fact.changes) and RecordKind.DOCUMENT_ITEM in kinds
 
 
-def _speaks_for_itself(message: Message) -> bool:
+def _is_original(message: Message) -> bool:
     return role_of(message) is Role.USER and RENDERED.search(message.text) is None
 
 
@@ -220,9 +220,9 @@ class _Recalled:
     """A memory prepared for comparison with sentences.
 
     Attributes:
-        words: normalised full text, speaker included.
-        own: normalised text without the speaker.
-        stems: stems of its content words.
+        words: the normalised full text, including the speaker.
+        own: the normalised text without the speaker.
+        stems: the stems of its content words.
         negations: its negating words ("not", "cancelled"), sorted.
     """
 
@@ -304,10 +304,10 @@ def _words(text: str) -> str:
 
 
 def _within(part: str, whole: str) -> bool:
-    """Return whether a text contains these words consecutively; one or two words prove nothing."""
+    """Return whether a text contains these words consecutively; fewer than `LEAST_WORDS` words never match."""
     return part.count(" ") >= LEAST_WORDS - 1 and f" {part} " in f" {whole} "
 
 
-def _distinct(found: Mapping[str, IntArray]) -> IntArray:
-    rows = {row for ids in found.values() for row in ids.tolist()}
+def _distinct(matches: Mapping[str, IntArray]) -> IntArray:
+    rows = {row for ids in matches.values() for row in ids.tolist()}
     return np.array(sorted(rows), np.int64)

@@ -1,7 +1,7 @@
 """Check that a fact replacing a memory repeats its figures, dates, quoted titles, entities and record values. Pure.
 
-Only normalised text is compared. A figure may appear anywhere in the new fact: the check finds omissions and does not judge what
-the fact says about the figure.
+Only normalised text is compared. A figure may appear anywhere in the new fact, since the check detects omissions, not changes
+of meaning.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import MemoryUnit
 
-# Of missing details quoted in a message; a repair prompt quotes 500 characters of a problem.
+# Maximum length of the quoted details; a repair prompt quotes 500 characters of a problem.
 LISTED_CHARACTERS = 240
 
 _DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.|\u00ba)?"
 _OF = r"\s+(?:[^\W\d_]{1,3}\s+)?"  # "7 May", "7 of May", "7 de mayo"
-# Shorter month names are also common words ("may", "mar", "ago"): they count only if capitalised.
+# Characters; shorter month names are also common words ("may", "mar", "ago") and must be capitalised.
 _CLEAR_LETTERS = 4
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _EDGES = " .,;:!?\"'\u201c\u201d\u201e\u00ab\u00bb"
@@ -34,7 +34,7 @@ _EDGES = " .,;:!?\"'\u201c\u201d\u201e\u00ab\u00bb"
 
 @cache
 def _months() -> dict[str, int]:
-    """Map month names in every language to month numbers."""
+    """Return the month number of each month name, in all languages."""
     return {
         name: number
         for language in LANGUAGES.values()
@@ -70,7 +70,7 @@ class _Figures:
 
     Attributes:
         written: the original spelling.
-        parts: all possible readings of each of its figures: in "7/5/2024" either figure may be the month.
+        parts: the possible readings of each of its figures; in "7/5/2024" either 7 or 5 may be the month.
     """
 
     written: str
@@ -80,8 +80,8 @@ class _Figures:
 def untold(memory: MemoryUnit, names: Iterable[Sequence[str]], told: Sequence[str]) -> list[str]:
     """Return the details of a memory that some texts omit: dates, numbers, quoted titles, entities and record values.
 
-    Any name of an entity is enough. Entities not named in the memory's text are ignored, as are textual record values that do not
-    appear in it.
+    An entity counts as mentioned if any of its names appears. Entities and textual record values that do not appear in the
+    memory's own text are ignored.
 
     Args:
         memory: the replaced memory; for a document, with the records of its items.
@@ -91,20 +91,20 @@ def untold(memory: MemoryUnit, names: Iterable[Sequence[str]], told: Sequence[st
     Returns:
         The missing details as written in the memory, without duplicates.
     """
-    everything = " | ".join(told)
-    folded = _folded(everything)
-    known = {way for figures in _figures(everything) for part in figures.parts for way in part}
+    stated = " | ".join(told)
+    folded = _folded(stated)
+    known = {reading for figures in _figures(stated) for part in figures.parts for reading in part}
     missing = [each.written for each in _figures(memory.text) if any(map(known.isdisjoint, each.parts))]
-    missing += [title for title in titles(memory.text) if not _stands(title, folded)]
+    missing += [title for title in titles(memory.text) if not _contains(title, folded)]
     for entity in names:
         own = [name for name in entity if names_any(memory.text, [normalise_name(name)])]
-        if own and not names_any(everything, map(normalise_name, entity)):
+        if own and not names_any(stated, map(normalise_name, entity)):
             missing.append(own[0])
     own_text = _folded(memory.text)
     missing += [
         str(record.value)
         for record in memory.records
-        if _is_seen(record, own_text) and not _is_told(record.value, folded, known)
+        if _is_visible(record, own_text) and not _is_stated(record.value, folded, known)
     ]
     return _without_parts(list(dict.fromkeys(missing)))
 
@@ -133,7 +133,7 @@ def names_of_mentions(mentions: Iterable[EntityMention]) -> list[tuple[str, ...]
 def problem_of_replacing(missing: Sequence[str]) -> str:
     """Return a readable reason for refusing a change that omits details of the memory; empty if nothing is missing."""
     return (
-        f"it does not tell {listed(missing)} of the memory it replaces; name it in `removed`"
+        f"it omits {listed(missing)} of the replaced memory; repeat it, or list it in `removed`"
         if missing
         else ""
     )
@@ -150,16 +150,16 @@ def listed(missing: Sequence[str]) -> str:
     return ", ".join(f"'{each}'" for each in shown) + (f" and {more} more" if more else "")
 
 
-def _is_seen(record: Record, own: str) -> bool:
-    """Return whether a record's value is visible to the model: textual values are only if the memory's text contains them."""
+def _is_visible(record: Record, own: str) -> bool:
+    """Return whether the model sees a record's value; it sees a textual one only in the memory's text."""
     in_words = isinstance(record.value, str) and record.kind is not RecordKind.DOCUMENT_ITEM
-    return not in_words or _stands(str(record.value), own)
+    return not in_words or _contains(str(record.value), own)
 
 
-def _is_told(value: Decimal | str, folded: str, known: Set[str]) -> bool:
+def _is_stated(value: Decimal | str, folded: str, known: Set[str]) -> bool:
     if isinstance(value, Decimal):
         return _plain(abs(value)) in known
-    return _stands(value, folded)
+    return _contains(value, folded)
 
 
 def _figures(text: str) -> Iterator[_Figures]:
@@ -216,7 +216,7 @@ def _folded(text: str) -> str:
     return normalised_text(text).translate(_plain_letters())
 
 
-def _stands(words: str, folded: str) -> bool:
+def _contains(words: str, folded: str) -> bool:
     """Return whether a folded text contains the words as whole words, ignoring surrounding punctuation."""
     bare = _folded(words).strip(_EDGES)
     return not bare or stands_in(bare, folded)
@@ -229,7 +229,7 @@ def _without_parts(missing: list[str]) -> list[str]:
         each
         for place, each in enumerate(missing)
         if not any(
-            _stands(each, other)
+            _contains(each, other)
             for at, other in enumerate(folded)
             if at != place and len(other) > len(folded[place])
         )

@@ -22,17 +22,17 @@ from hindsight_integrations.model.units import NAMESPACE
 from hindsight_integrations.model.writes import EntityWrite, MentionWrite
 from hindsight_integrations.retain.drafts import UnitDraft
 
-# The paper gives no numbers for eq. 2; these are from its authors' own server.
+# The paper gives no values for eq. 2; these are from the authors' server.
 NAME_WEIGHT, COOCCURRENCE_WEIGHT, RECENCY_WEIGHT = 0.5, 0.3, 0.2  # alpha, beta, gamma
 MERGE_THRESHOLD = 0.6
 RECENCY_DAYS = 7.0
-CANDIDATES = 20  # blocked candidates checked per name
+CANDIDATES = 20  # candidates from the same block compared per name
 
 Lookup = Callable[[Sequence[str]], Mapping[str, list[Entity]]]
-"""Map normalised names to the known entities that share a block with each (`ledger.entities.candidates`)."""
+"""A function that maps normalised names to the known entities in the same block (`ledger.entities.candidates`)."""
 
 Neighbours = Callable[[Sequence[str]], Mapping[str, frozenset[str]]]
-"""Map entity ids to the names each was mentioned with (`ledger.entities.neighbours`)."""
+"""A function that maps entity ids to the names mentioned together with each (`ledger.entities.neighbours`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ def merge_score(
     Args:
         name: the normalised mention.
         entity: the candidate.
-        met: names the candidate was mentioned with before.
-        nearby: names in the same fact.
-        moment: when the fact was mentioned.
+        met: the names that were mentioned with the candidate before.
+        nearby: the other names in the same fact.
+        moment: the mention time of the fact.
     """
     similarity = max((name_similarity(name, known) for known in entity.names), default=0.0)
     return (
@@ -88,7 +88,7 @@ def merge_score(
 
 
 def may_merge(name: str, known: str, kind: EntityType) -> bool:
-    """Return whether two different names may denote one entity: same numbers, and one edit apart or a person's short form."""
+    """Return whether two names may denote one entity: equal numbers, and an edit distance of one or a person's short form."""
     if not same_numbers(name, known):
         return False
     return one_edit_apart(name, known) or (kind == EntityType.PERSON and contains_name(name, known))
@@ -97,14 +97,14 @@ def may_merge(name: str, known: str, kind: EntityType) -> bool:
 def resolve(
     drafts: Sequence[UnitDraft], lookup: Lookup, met: Neighbours, *, bank: str, speakers: frozenset[str]
 ) -> Resolution:
-    """Map every mention of the drafts to one canonical entity, creating those that are new.
+    """Map every mention of the drafts to one canonical entity, and create missing entities.
 
     Args:
         drafts: drafts in order; earlier mentions become candidates for later ones.
-        lookup: function that finds known entities by shared block.
-        met: function that finds the names known entities were mentioned with; called only if a merge depends on it.
-        bank: id of the bank; part of the entity ids.
-        speakers: names of the conversation's speakers, who become SPEAKER (or USER, AGENT) entities.
+        lookup: the function that finds the known entities in the same block.
+        met: the function that finds the names mentioned with known entities; called only if a merge depends on it.
+        bank: the id of the bank; part of the entity ids.
+        speakers: the names of the conversation's speakers, whose entities get the role SPEAKER (or USER, AGENT).
     """
     names = sorted({normalise_name(m.text) for draft in drafts for m in draft.mentions} - {""})
     resolver = _Resolver(bank, {normalise_name(s) for s in speakers}, lookup(names) if names else {}, met)
@@ -130,9 +130,9 @@ class _Resolver:
         self._candidates = {
             name: [
                 self._by_id.setdefault(entity.id, _Known(entity, set(entity.names), role=entity.role))
-                for entity in found
+                for entity in entities
             ]
-            for name, found in candidates.items()
+            for name, entities in candidates.items()
         }
         self._fresh_blocks: dict[str, list[_Known]] = {}
 
@@ -142,11 +142,11 @@ class _Resolver:
             return None
         role = self._role(name)
         kind = EntityType.PERSON if role else mention.type
-        candidates = self._look(name)
-        found = self._exact(name, kind, mention.text, candidates) or self._inexact(
+        candidates = self._candidates_of(name)
+        match = self._exact(name, kind, mention.text, candidates) or self._inexact(
             name, kind, nearby - {name}, moment, candidates
         )
-        known = found or self._create(mention.text.strip(), name, kind, moment)
+        known = match or self._create(mention.text.strip(), name, kind, moment)
         if name not in known.names:
             known.names.add(name)
             known.added.add(name)
@@ -171,11 +171,11 @@ class _Resolver:
             return EntityRole.AGENT
         return EntityRole.SPEAKER if name in self._speakers else EntityRole.NONE
 
-    def _look(self, name: str) -> list[_Known]:
-        found = {known.entity.id: known for known in self._candidates.get(name, [])}
+    def _candidates_of(self, name: str) -> list[_Known]:
+        candidates = {known.entity.id: known for known in self._candidates.get(name, [])}
         for block in blocking_keys(name):
-            found.update((known.entity.id, known) for known in self._fresh_blocks.get(block, []))
-        return list(found.values())
+            candidates.update((known.entity.id, known) for known in self._fresh_blocks.get(block, []))
+        return list(candidates.values())
 
     def _exact(self, name: str, kind: EntityType, written: str, candidates: list[_Known]) -> _Known | None:
         fitting = [k for k in candidates if name in k.names and self._same_kind(k.entity, kind, written)]
@@ -185,7 +185,7 @@ class _Resolver:
 
     @staticmethod
     def _same_kind(entity: Entity, kind: EntityType, written: str) -> bool:
-        # A common noun and a proper noun that differ only in capitalisation match only if their types are equal.
+        # A common noun matches a proper noun with the same letters only if their types are equal.
         one_is_common = written.strip().islower() != entity.name.islower()
         return (
             entity.type == kind
@@ -203,9 +203,9 @@ class _Resolver:
         ]
         if kind == EntityType.PERSON:
             forms = [k for k in fitting if any(contains_name(name, known) for known in k.names)]
-            if forms:  # merge only if one entity fits: with two Alices, a bare "Alice" becomes a third entity
+            if forms:  # with two full names that contain "Alice", a bare "Alice" is ambiguous and becomes a third entity
                 return forms[0] if len(forms) == 1 else None
-        # Names in the same fact are different entities: Maria and Marie are not spelling variants (earlier paper 2.4.2).
+        # Two names in one fact denote different entities, even if they are as similar as Maria and Marie (earlier paper 2.4.2).
         fitting = [k for k in fitting if not k.names & nearby]
         met = self._met([k.entity.id for k in fitting]) if fitting and nearby else {}
         scored = [

@@ -1,4 +1,4 @@
-"""Compare a conversation with its log: new messages, messages dropped by a fork, and messages that came back. Pure."""
+"""Compare a conversation with its log to find new messages, those dropped by a fork, and those that returned. Pure."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class ThreadChange:
     """The difference between a list of messages and the log of its thread.
 
     Attributes:
-        entries: new and changed entries of the log.
-        gone: ids of messages that a fork dropped.
-        back: ids of messages that had been dropped and are part of the conversation again.
-        head: the last message of the branch; None if there is none.
+        entries: the new and changed entries of the log.
+        gone: the ids of messages that a fork dropped.
+        back: the ids of dropped messages that are part of the conversation again.
+        head: the id of the branch's last message; None if the branch is empty.
     """
 
     entries: tuple[ThreadEntry, ...] = ()
@@ -40,13 +40,13 @@ class ThreadChange:
 
 
 def thread_digests(items: Sequence[Any], first: int) -> tuple[str, str]:
-    """Digests over the first messages of a list, and over all, of any role and type.
+    """Return the digest of the first messages of a list, and of all its messages, of any role and type.
 
-    One cheap pass without converting messages, of which there may be thousands.
+    The messages are not converted, since a list may have thousands.
 
     Args:
         items: the list.
-        first: number of messages in the first digest.
+        first: the number of messages in the first digest.
     """
     signatures = list(map(_signature, items))
     digest = hashlib.sha256("".join(signatures[:first]).encode("utf-8", "surrogatepass"))
@@ -58,7 +58,7 @@ def thread_digests(items: Sequence[Any], first: int) -> tuple[str, str]:
 def _signature(item: Any) -> str:  # noqa: ANN401 - a Message, dict or LangChain message
     try:
         return f"{item.type}\x1f{item.id}\x1f{item.name}\x1f{item.content}\x1e"
-    except AttributeError:  # of no LangChain message
+    except AttributeError:  # not a LangChain message
         if isinstance(item, Mapping):
             return f"{sorted((_written(key), _written(value)) for key, value in item.items())}\x1e"
         return f"{item!r}\x1e"
@@ -67,7 +67,9 @@ def _signature(item: Any) -> str:  # noqa: ANN401 - a Message, dict or LangChain
 def _written(value: object) -> str:
     try:
         return str(value)
-    except ValueError:  # a number of more digits than Python writes; what follows refuses it where it counts
+    except (
+        ValueError
+    ):  # an integer beyond Python's limit of digits; validation rejects it later if it is retained
         return type(value).__name__
 
 
@@ -78,17 +80,17 @@ def thread_change(
     on_fork: OnFork,
     asked: Collection[str] = frozenset(),
 ) -> ThreadChange:
-    """Compare a list of messages with the thread as it was last followed.
+    """Compare a list of messages with the thread as of the last call.
 
-    A missing message was dropped by a fork unless it is an ancestor of the list's last known message; an ancestor was only
-    trimmed. Nothing was dropped if list and log have nothing in common, or only the first message, followed by a new one of the
-    user: clients trim like that. An edit of the first question looks the same, and invalidates nothing either.
+    A missing message was dropped by a fork, unless it is an ancestor of the list's last known message: then the client only
+    trimmed it. Nothing was dropped if list and log have no message in common, or only the first one, followed by a new user
+    message: some clients trim in this way. An edit of the second message by a user looks the same and invalidates nothing.
 
     Args:
-        thread: as it was last followed.
+        thread: the thread as of the last call.
         messages: (id, content hash) of the current list, in order; only messages that are retained.
-        on_fork: what happens to memories of dropped messages.
-        asked: ids of the messages of the list that a user wrote.
+        on_fork: the treatment of memories made from dropped messages.
+        asked: the ids of the list's messages that a user wrote.
     """
     log = thread.entries
     listed = dict(messages)
@@ -114,7 +116,7 @@ def thread_change(
 
 
 def _trimmed_to_first(thread: Thread, messages: Sequence[tuple[str, str]], asked: Collection[str]) -> bool:
-    """Whether a list consists of the thread's first message and new ones, the first of them by a user."""
+    """Return whether a list consists of the thread's first message and new ones, the first of them from a user."""
     log, ids = thread.entries, [each for each, _ in messages]
     if len(ids) < 2 or ids[1] not in asked or thread.mark.head == ids[0]:
         return False
@@ -125,7 +127,7 @@ def _trimmed_to_first(thread: Thread, messages: Sequence[tuple[str, str]], asked
 def _added(
     log: Mapping[str, ThreadEntry], messages: Sequence[tuple[str, str]], before: str | None
 ) -> Iterator[ThreadEntry]:
-    """Entries for new messages, each with its predecessor; the first follows `before`."""
+    """Yield entries for new messages, each with its predecessor; the first follows `before`."""
     for each, content_hash in messages:
         if each not in log:
             yield ThreadEntry(each, content_hash, before)
@@ -133,7 +135,7 @@ def _added(
 
 
 def _ancestors(message_id: str, log: Mapping[str, ThreadEntry]) -> Iterator[str]:
-    """A message and its predecessors, the latest first."""
+    """Yield the id of a message and of its predecessors, the latest first."""
     seen: set[str] = set()
     each: str | None = message_id
     while each is not None and each in log and each not in seen:
@@ -147,11 +149,11 @@ class Fork:
     """The changes that a new list of messages makes to the log of its thread.
 
     Attributes:
-        gone: dropped messages.
-        back: messages that came back.
-        absent: all messages of the log that are not part of the conversation now.
-        moments: when messages were dropped or came back.
-        write: the new log; None without a followed thread.
+        gone: the dropped messages.
+        back: the dropped messages that returned.
+        absent: all messages of the log that are not part of the current conversation.
+        moments: the time at which each message was dropped or returned.
+        write: the new entries of the log; None without a followed thread.
     """
 
     gone: tuple[Place, ...] = ()
@@ -161,11 +163,11 @@ class Fork:
     write: ThreadWrite | None = None
 
     def events(self, closing: Sequence[MemoryUnit], view: BankView) -> list[ValidityEvent]:
-        """Events that restore and invalidate memories because of dropped and returned messages, without those of `closing`.
+        """Return the events by which dropped and returned messages restore and invalidate other memories.
 
         Args:
-            closing: units that become invalid.
-            view: of the bank.
+            closing: units that the commit invalidates; the events of their own invalidation are not included.
+            view: a view of the bank.
         """
         if not self.moments:
             return []
@@ -185,7 +187,7 @@ NO_FORK = Fork()
 def read_fork(followed: FollowedThread, ledger: LedgerReader, bank: str) -> Fork:
     """Compare a followed thread with its log."""
     place = (followed.thread, followed.namespace)
-    # A list that was only continued needs no log: what is new follows its head.
+    # For a list that was only continued the log is not needed: the new messages follow the stored head.
     thread = ledger.turns.thread(bank, *place) if followed.whole else Thread(followed.before)
     change = thread_change(thread, followed.messages, on_fork=followed.on_fork, asked=followed.asked)
     gone = tuple((followed.thread, each) for each in change.gone)

@@ -1,7 +1,7 @@
-"""Source turns of a retain: the stored text of each message, and messages that wait for extraction as units. Pure.
+"""Source turns of a retain: the stored text of each message, and units for messages that wait for extraction. Pure.
 
-A waiting message is found as a verbatim turn, which mentions, links and invalidates nothing, and is removed in the commit
-that stores its facts.
+Recall finds a waiting message as a verbatim turn without entities, links or effects on other memories. The commit that stores
+its facts removes the turn.
 """
 
 from __future__ import annotations
@@ -27,21 +27,23 @@ from hindsight_integrations.retain.extraction import UnextractedPassage, occurre
 from hindsight_integrations.retain.verbatim import VerbatimExtractor
 from hindsight_integrations.validation.messages import role_of
 
-PARKED_REST = timedelta(minutes=1)  # the model has just failed three times on it
+PARKED_REST = timedelta(
+    minutes=1
+)  # delay of a parked passage, on which the model has just failed three times
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
     """The payload of an extraction task, together with the passage's `Origin`.
 
-    Both are stored as one flat JSON object, so field names must not change.
+    Both are stored as one flat JSON object, so their field names must be distinct and must not change.
 
     Attributes:
-        messages: to be extracted.
-        before: for context only.
-        chunk: ordinal of the passage.
-        speakers: speakers of the whole conversation.
-        keys: of the messages; empty for a document.
+        messages: the messages to extract.
+        before: the earlier messages that serve as context.
+        chunk: the ordinal of the passage.
+        speakers: the speakers of the whole conversation.
+        keys: the keys of the messages; empty for a document.
     """
 
     messages: tuple[Message, ...]
@@ -61,16 +63,16 @@ def waiting_tasks(
     *,
     ordinals: Sequence[int] = (),
 ) -> list[WaitingPassage]:
-    """The waiting passages of an extraction with their tasks.
+    """Create a task for each waiting passage of an extraction.
 
     Queued passages are due immediately, since the model may be available again. Parked ones are delayed, since the model has
     just failed on them three times.
 
     Args:
         waiting: the passages.
-        origin: of the passages.
-        speakers: speaker of each message of the conversation; empty for a document.
-        ordinals: ordinal of each chunk within its document; empty means 0, 1, 2 ...
+        origin: the origin of the passages.
+        speakers: the speaker of each message of the conversation; empty for a document.
+        ordinals: the ordinal of each chunk within its document; empty means 0, 1, 2 ...
     """
     passages = []
     for item in waiting:
@@ -101,27 +103,27 @@ def _payload(passage: StoredPassage, origin: Origin) -> str:
 
 
 def stored_passage(task: Task) -> tuple[StoredPassage, Origin]:
-    """The payload of a task.
+    """Parse the payload of a task.
 
     Raises:
-        InvalidRequest: its payload is damaged.
+        InvalidRequest: the payload is damaged.
     """
     try:
         return _PASSAGE.validate_json(task.payload), _ORIGIN.validate_json(task.payload)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]["msg"]
         raise InvalidRequest(
-            f"task {task.id}", f"its payload cannot be read: {problem}", "Retain the input again."
+            f"task {task.id}", f"the payload is damaged: {problem}", "Retain the input again."
         ) from error
 
 
 def parked(tasks: Iterable[Task], kind: TaskKind) -> tuple[Parked, ...]:
-    """The newly enqueued tasks of one kind, for the result."""
+    """Return the enqueued tasks of one kind, for the result."""
     return tuple(Parked(stored_passage(t)[0].chunk, t.reason, t.id) for t in tasks if t.kind is kind)
 
 
 def waiting_id(origin: Origin, message: Message) -> str:
-    """The id of a message, or a piece of one, as a waiting turn; never equal to that of a memory."""
+    """Return the id of the waiting turn of a message or a piece of one; it never equals the id of a memory."""
     parts = ("turn", origin.bank, origin.thread, message.id or "", message.text)
     return str(uuid.uuid5(NAMESPACE, "\x1e".join(parts)))
 
@@ -129,13 +131,13 @@ def waiting_id(origin: Origin, message: Message) -> str:
 def waiting_turns(
     messages: Sequence[Message], origin: Origin, extractor: VerbatimExtractor, *, chunk: int
 ) -> tuple[UnitWrite, ...]:
-    """The messages of a waiting passage as verbatim units, without vectors yet.
+    """Create verbatim units from the messages of a waiting passage, without vectors.
 
     Args:
-        messages: with ids and timestamps; pieces, if a long message was cut.
-        origin: of the messages.
-        extractor: determines times and fact types.
-        chunk: ordinal of the passage.
+        messages: the messages, or pieces of long ones, with ids and timestamps.
+        origin: the origin of the messages.
+        extractor: the extractor that determines times and fact types.
+        chunk: the ordinal of the passage.
     """
     zone = ZoneInfo(origin.zone)
     facts = extractor.extract(messages, zone=zone)
@@ -166,7 +168,7 @@ def waiting_turns(
 def turns_of(
     messages: Mapping[MessageKey, Message], moments: Mapping[Place, datetime], tags: tuple[str, ...]
 ) -> tuple[TurnWrite, ...]:
-    """The text of each message, to be stored."""
+    """Create the turn to store for each message."""
     return tuple(
         TurnWrite(key, message.text, message.speaker, role_of(message), moments[key.place], tags)
         for key, message in messages.items()
@@ -174,7 +176,7 @@ def turns_of(
 
 
 def whole_messages(keys: Iterable[MessageKey], messages: Iterable[Message]) -> dict[MessageKey, Message]:
-    """The messages whose text matches their key, which excludes pieces of longer ones."""
+    """Return the messages whose text matches their key; pieces of longer messages do not."""
     by_id = {message.id: message for message in messages}
     pairs = ((key, by_id[key.message_id]) for key in keys if key.message_id in by_id)
     return {
@@ -185,7 +187,7 @@ def whole_messages(keys: Iterable[MessageKey], messages: Iterable[Message]) -> d
 
 
 def kept_turns(turns: Iterable[TurnWrite], units: Iterable[MemoryUnit]) -> tuple[TurnWrite, ...]:
-    """The turns to write; a turn that equals a unit refers to it, so that its text is not stored twice."""
+    """Link turns to units with the same text, so that it is not stored twice."""
     same = {(unit.thread, *unit.sources, unit.text): unit.id for unit in units if unit.speaker}
     return tuple(
         replace(turn, unit_id=same.get((*turn.key.place, f"{turn.speaker}: {turn.text}"))) for turn in turns

@@ -59,7 +59,7 @@ def _cut(text: str, limit: int) -> int:
 
 SHORT_ANSWER = 3  # words; a longer answer usually makes sense without the question (no source)
 NOTHING_ANSWERED: Mapping[str, Message] = MappingProxyType({})
-LONGEST_MESSAGE = 4_000  # characters, about 1,000 tokens: a quarter of what a recall returns by default; longer ones are cut
+LONGEST_MESSAGE = 4_000  # characters, about 1,000 tokens or a quarter of a recall's default budget; longer messages are split
 PASSAGE_CHARACTERS = 500  # a few sentences: about one turn of a conversation
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _CHOICES = re.compile(r"(?:^|\s)\(?[1-9A-H][.)]\s")  # "1. Pasta", "B) Crete"
@@ -72,12 +72,12 @@ _QUOTED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class VerbatimExtractor:
-    """Converts messages and documents to facts by rules, keeping the full text.
+    """A rule-based extractor that stores messages and document passages verbatim as facts.
 
     Attributes:
-        languages: possible languages of the texts; time expressions are parsed in each in turn until one matches.
-        date_order: order of day and month in numeric dates, for languages without a grammar.
-        week_starts: first day of "this week".
+        languages: the possible languages of the texts; time expressions are parsed in each in turn until one matches.
+        date_order: the order of day and month in numeric dates, for languages without a grammar.
+        week_starts: the first day of the week, for expressions such as "this week".
     """
 
     languages: Sequence[Language] = (ENGLISH,)
@@ -98,7 +98,7 @@ class VerbatimExtractor:
             messages: messages with ids and timestamps; without a timestamp, the fact gets no occurrence.
             answered: the question answered by each short answer, by the answer's id; see `questions_answered`.
             zone: the bank's time zone, for expressions such as "yesterday".
-            aliases: names the bank already knows, matched case-insensitively.
+            aliases: names of the bank's entities, matched case-insensitively.
         """
         speakers = {message.speaker for message in messages if role_of(message) is not Role.TOOL}
         texts = [message.text for message in messages]
@@ -120,9 +120,9 @@ class VerbatimExtractor:
 
         Args:
             pieces: passages as returned by `passages`, none blank.
-            timestamp: when the document was written; with None, facts get no occurrence.
+            timestamp: the time of the document; with None, facts get no occurrence.
             zone: the bank's time zone.
-            aliases: names the bank already knows, matched case-insensitively.
+            aliases: names of the bank's entities, matched case-insensitively.
         """
         spotter = NameSpotter(pieces, people=(), aliases=aliases, languages=self.languages)
         facts = []
@@ -157,7 +157,7 @@ def passages(text: str) -> list[str]:
 def in_pieces(messages: Iterable[Message]) -> list[Message]:
     """Split messages that are too long to be recalled whole into pieces of at most 2,000 characters.
 
-    A text of that length was pasted and its times are not those of the sender's own events, so its pieces get no timestamp.
+    Such a long text was probably pasted, and its dates are not those of the sender's events, so the pieces get no timestamp.
     """
     return [
         piece
@@ -182,19 +182,19 @@ def questions_answered(messages: Iterable[Message]) -> dict[str, Message]:
     Args:
         messages: messages of one conversation, in order, with ids.
     """
-    found: dict[str, Message] = {}
+    questions: dict[str, Message] = {}
     asked: Message | None = None
     for message in messages:
         words, text = message.text.split(), message.text.rstrip()
         if asked is not None and role_of(message) is Role.USER and message.id and not text.endswith("?"):
-            # Without an explicit question, "It leaks." is understandable alone; a number or a single word is not.
+            # "It leaks." is understandable without a question; a single word or a number is not.
             bare = len(words) == 1 or any(map(str.isdigit, text))
             asks = any(map(_is_question, spoken_sentences(asked.text)))
             if len(words) <= SHORT_ANSWER and (asks or bare):
-                found[message.id] = asked
+                questions[message.id] = asked
         from_agent = role_of(message) is Role.ASSISTANT and message.text.strip()
         asked = message if from_agent and message.id else None
-    return found
+    return questions
 
 
 def _of_message(
@@ -260,7 +260,7 @@ def iso_bounds(interval: Interval, zone: tzinfo) -> tuple[str, str]:
     Whole years, months or days in `zone` are written as such, anything finer as whole seconds in UTC.
     """
     start, end = (moment.astimezone(zone).replace(tzinfo=None) for moment in (interval.start, interval.end))
-    # A clock change at midnight may repeat or skip a midnight: the local midnights must map back to these instants.
+    # A clock change may repeat or skip midnight, so check that the local midnights map back to the same instants.
     whole_days = {start.time(), end.time()} == {time.min}
     if not whole_days or (as_utc(start, zone), as_utc(end, zone)) != (interval.start, interval.end):
         last = interval.end - timedelta(seconds=1)

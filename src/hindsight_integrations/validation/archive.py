@@ -1,6 +1,6 @@
 """Validation of single archive lines: a strict pydantic model per table, generated from its columns.
 
-Lines are checked against each other where they are stored; see `ledger/archive.py`.
+Consistency between lines is checked when they are stored; see `ledger/archive.py`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from hindsight_integrations.validation.limits import MAX_NAME, MAX_TAG, MAX_TAGS
 MAX_STORED = 4 * MAX_TEXT  # characters of one text; a task contains a passage and the text before it, as JSON
 MAX_ID = 512  # characters of a unit's or entity's id
 MAX_DIMENSION = 65_536  # numbers per vector; the longest in use have 12,288
-LONGEST_SHOWN = 40  # characters of a field name repeated in an error: in an archive it may be any text
+LONGEST_SHOWN = 40  # characters of a field name shown in an error; an archive may contain any text as a name
 _FLOAT_BYTES = 4
 
 Item = TypeVar("Item")
@@ -49,20 +49,20 @@ Fields = Mapping[str, Any]
 
 
 class _Strict(BaseModel):
-    """Accepts exactly the declared fields and types."""
+    """A model that accepts only the declared fields and types."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
 def _distinct(values: list[Item]) -> list[Item]:
     if len(set(values)) < len(values):
-        raise ValueError("it contains a value twice")
+        raise ValueError("it contains a duplicate value")
     return values
 
 
 def _storable(text: str) -> str:
     if not is_storable(text):
-        raise ValueError("it has control characters")
+        raise ValueError("it contains control characters")
     return text
 
 
@@ -73,13 +73,13 @@ def _one_line(text: str) -> str:
 
 
 def _as_in_api(check: Callable[[str], object]) -> AfterValidator:
-    """Reject a text that the API would reject."""
+    """Create a validator that rejects texts which the API would reject."""
 
     def checked(text: str) -> str:
         try:
             check(text)
-        except (ValueError, RecursionError):  # an InvalidRequest may repeat the text
-            raise ValueError("no item can have it") from None
+        except (ValueError, RecursionError):  # hide the original error, which may quote the text
+            raise ValueError("an item cannot have this value") from None
         return text
 
     return AfterValidator(checked)
@@ -245,35 +245,35 @@ _RULES: Mapping[str, Mapping[tuple[str, ...], Callable[[Fields], bool]]] = {
             lambda row: not row["text"] or (row["refreshed_at"] is not None and not row["forgotten"])
     },
 }  # fmt: skip
-"""Conditions on several columns of one row."""
+"""Conditions that each row of a table must meet, by the columns concerned; an error names the first of them."""
 
 
 def check_line(number: int, kind: str, fields: Fields) -> None:
-    """Validate one line by itself.
+    """Validate one line independently of the others.
 
     Args:
-        number: number of the line, from 1.
-        kind: name of a table.
-        fields: values of its columns, as parsed from JSON.
+        number: the number of the line, from 1.
+        kind: the name of a table.
+        fields: the values of its columns, as parsed from JSON.
 
     Raises:
         ArchiveInvalid: the row is invalid.
     """
     models = _models()
     if kind not in models:
-        raise ArchiveInvalid(number, "kind", f"it is unknown; known ones are {', '.join(models)}")
+        raise ArchiveInvalid(number, "kind", f"it is unknown; valid kinds are {', '.join(models)}")
     try:
         models[kind].model_validate(fields)
     except ValidationError as error:
         raise _refusal(number, kind, error) from None
     for (first, *others), fits in _RULES.get(kind, {}).items():
         if not fits(fields):
-            reason = f"it does not fit {' and '.join(others)}" if others else "it is not in normal form"
+            reason = f"it is inconsistent with {' and '.join(others)}" if others else "it is not normalised"
             raise ArchiveInvalid(number, f"{kind}.{first}", reason)
 
 
 def _refusal(number: int, kind: str, error: ValidationError) -> ArchiveInvalid:
-    """Convert pydantic's first error, without the value, which may be memory text."""
+    """Convert pydantic's first error to an ArchiveInvalid without the value, which may be the text of a memory."""
     problem = error.errors(include_url=False, include_input=False)[0]
     parts = [
         str(part)
@@ -285,6 +285,6 @@ def _refusal(number: int, kind: str, error: ValidationError) -> ArchiveInvalid:
 
 
 def archived_embedder(fields: Fields) -> EmbedderIdentity | None:
-    """Return the embedder of a validated bank line."""
+    """Return the embedder of a validated line of the `banks` table; None if it has none."""
     embedder = fields["embedder"]
     return embedder and EmbedderIdentity(**{**embedder, "thresholds": Thresholds(**embedder["thresholds"])})

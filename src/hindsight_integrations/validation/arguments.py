@@ -1,4 +1,4 @@
-"""Arguments shared by several methods: networks, moments, windows, vectors, profiles, paths and files."""
+"""Validation of arguments that several methods share: networks, moments, windows, vectors, profiles, paths and files."""
 
 from __future__ import annotations
 
@@ -32,84 +32,84 @@ from hindsight_integrations.validation.limits import (
     checked_text,
 )
 
-MAX_OPERATION = 512  # characters of a reflection's key
+MAX_OPERATION = 512  # characters of the `operation` key of a reflection
 
 
-def checked_schema(given: object) -> type[BaseModel] | None:
+def checked_schema(schema: object) -> type[BaseModel] | None:
     """Validate the pydantic model of a typed answer; None stays None.
 
     Raises:
-        InvalidRequest: it is not a pydantic model class.
+        InvalidRequest: the value is not a pydantic model class.
     """
-    if given is None:
+    if schema is None:
         return None
-    if not isinstance(given, type) or not issubclass(given, BaseModel):
+    if not isinstance(schema, type) or not issubclass(schema, BaseModel):
         raise InvalidRequest(
-            "response_schema", f"{shown(given)} is not a pydantic model", "Pass a subclass of BaseModel."
+            "response_schema", f"{shown(schema)} is not a pydantic model", "Pass a subclass of BaseModel."
         )
-    return given
+    return schema
 
 
-def checked_tools(given: object) -> tuple[Callable[..., object], ...]:
-    """Validate the caller's tools; None means none.
+def checked_tools(value: object) -> tuple[Callable[..., object], ...]:
+    """Validate the caller's tools; None means an empty list.
 
     Raises:
-        InvalidRequest: it is not a list, or a tool is not callable.
+        InvalidRequest: the value is not a list, or a tool is not callable.
     """
-    tools = [] if given is None else checked_list(given, "tools")
+    tools = [] if value is None else checked_list(value, "tools")
     for tool in tools:
-        if not callable(tool) and not callable(getattr(tool, "ainvoke", None)):  # LangChain's tools
+        if not callable(tool) and not callable(getattr(tool, "ainvoke", None)):  # as LangChain's tools have
             reason = f"{shown(tool)} is not callable"
             raise InvalidRequest("tools", reason, "Pass functions or LangChain tools.")
     return tuple(tools)
 
 
 UNIT = 1e-5  # tolerance for the length of a unit vector in float32
-MAX_EMBEDDED = 64  # texts embedded instead of one question
+MAX_EMBEDDED = 64  # texts embedded instead of the question
 
-_REMEDY = "Pass a vector of numbers made by the bank's embedder for a question, or texts to embed instead."
+_REMEDY = "Pass a vector from the bank's embedder, or a list of texts to embed."
 
 
-def checked_embedding(given: Embedding) -> tuple[float, ...] | tuple[str, ...]:
-    """Return a unit vector, or texts to embed; empty to embed the question itself.
+def checked_embedding(embedding: Embedding) -> tuple[float, ...] | tuple[str, ...]:
+    """Return a unit vector, or texts to embed; an empty tuple means that the question is embedded.
 
     Args:
-        given: the caller's value. Its dimension is checked later, against the embedder.
+        embedding: the caller's value. The dimension of a vector is checked later, against the embedder.
 
     Raises:
-        InvalidRequest: it is neither a non-zero vector nor a list of texts.
+        InvalidRequest: the value is neither a non-zero vector nor a list of texts.
     """
-    if given is None:
+    if embedding is None:
         return ()
-    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str | bytes):
-        raise InvalidRequest("embedding", f"{type(given).__name__} is not a vector", _REMEDY)
-    if any(isinstance(item, str) for item in given):
-        if len(given) > MAX_EMBEDDED:
+    if not isinstance(embedding, Sequence | np.ndarray) or isinstance(embedding, str | bytes):
+        raise InvalidRequest("embedding", f"{type(embedding).__name__} is not a vector", _REMEDY)
+    if any(isinstance(item, str) for item in embedding):
+        if len(embedding) > MAX_EMBEDDED:
             raise InvalidRequest(
-                "embedding", f"it has {len(given)} texts, over {MAX_EMBEDDED}", "Pass fewer."
+                "embedding", f"it has {len(embedding)} texts, over {MAX_EMBEDDED}", "Pass fewer."
             )
-        return tuple(checked_text(text, f"embedding[{n}]", MAX_QUERY) for n, text in enumerate(given))
-    return _unit_vector(given)
+        return tuple(checked_text(text, f"embedding[{n}]", MAX_QUERY) for n, text in enumerate(embedding))
+    return _unit_vector(embedding)
 
 
-def _unit_vector(given: Sequence[Any] | npt.NDArray[Any]) -> tuple[float, ...]:
+def _unit_vector(embedding: Sequence[Any] | npt.NDArray[Any]) -> tuple[float, ...]:
     try:
-        vector = np.asarray(given)
+        vector = np.asarray(embedding)
     except ValueError:  # rows of different lengths
-        raise InvalidRequest("embedding", "its numbers are not a single row", _REMEDY) from None
+        raise InvalidRequest("embedding", "it is not a one-dimensional list of numbers", _REMEDY) from None
     if vector.ndim != 1 or not vector.size or vector.dtype.kind not in "fiu":
-        raise InvalidRequest("embedding", "it is not a row of numbers", _REMEDY)
+        raise InvalidRequest("embedding", "it is not a one-dimensional list of numbers", _REMEDY)
     vector = vector.astype(np.float64)
     if not np.isfinite(vector).all():
-        raise InvalidRequest("embedding", "it has NaN or infinite numbers", _REMEDY)
+        raise InvalidRequest("embedding", "it contains NaN or infinity", _REMEDY)
     largest = np.abs(vector).max()
     if not largest:
-        raise InvalidRequest("embedding", "it is all zeros, which has no direction", _REMEDY)
+        raise InvalidRequest("embedding", "all its numbers are zero", _REMEDY)
     scaled = vector / largest  # scaled first, so that squares neither overflow nor underflow
     length = float(np.linalg.norm(scaled)) * largest
     if (
         abs(length - 1) < UNIT
-    ):  # unchanged from the embedder: the last bits decide between equally near memories
+    ):  # keep a unit vector as it is: its last bits decide the order of equally near memories
         return tuple(vector.tolist())
     return tuple((scaled / np.linalg.norm(scaled)).tolist())
 
@@ -125,22 +125,22 @@ class _Thresholds(BaseModel):
     final: float | None = Field(None, description="a number from -inf to inf")
 
 
-def checked_min_scores(given: GivenScores) -> MinScores:
+def checked_min_scores(scores: GivenScores) -> MinScores:
     """Validate minimum scores.
 
     Args:
-        given: MinScores or a mapping from stages to thresholds; None means no minimum.
+        scores: MinScores or a mapping from stages to thresholds; None means no minimum.
 
     Raises:
         InvalidRequest: a stage is unknown, or a threshold is outside its range.
     """
-    if given is None:
+    if scores is None:
         return MinScores()
-    if not isinstance(given, MinScores | Mapping):
+    if not isinstance(scores, MinScores | Mapping):
         raise InvalidRequest(
-            "min_scores", f"{shown(given)} is not a mapping", 'Pass MinScores or {"reranker": 0.3}.'
+            "min_scores", f"{shown(scores)} is not a mapping", 'Pass MinScores or {"reranker": 0.3}.'
         )
-    values = asdict(given) if isinstance(given, MinScores) else dict(given)
+    values = asdict(scores) if isinstance(scores, MinScores) else dict(scores)
     try:
         return MinScores(**_Thresholds.model_validate(values).model_dump())
     except ValidationError as error:
@@ -162,7 +162,7 @@ def checked_types(types: object) -> tuple[FactType, ...]:
     """Validate the networks to search; a single name is accepted.
 
     Raises:
-        InvalidRequest: there is none, or one is unknown.
+        InvalidRequest: the list is empty, or a network is unknown.
     """
     kinds = [types] if isinstance(types, str) else checked_list(types, "types")
     if not kinds:
@@ -175,11 +175,11 @@ def checked_instant(moment: object, field: str, dates: LocalDates) -> datetime |
 
     Args:
         moment: a datetime, a timestamp or a Unix time in seconds.
-        field: its name, for the error.
-        dates: how to read it.
+        field: the argument's name, for the error.
+        dates: the time zone and date order of times without their own.
 
     Raises:
-        InvalidRequest: it cannot be read.
+        InvalidRequest: the value cannot be parsed.
     """
     parsed = checked_moment(moment, field, date_order=dates.order)
     return as_utc(parsed, dates.zone) if parsed else None
@@ -189,7 +189,7 @@ def checked_window(bounds: object, dates: LocalDates) -> Interval | None:
     """Convert (start, end) to an interval; None stays None.
 
     Raises:
-        InvalidRequest: a bound is missing or unreadable, or it ends before it starts.
+        InvalidRequest: a bound is missing or cannot be parsed, or the end is before the start.
     """
     if bounds is None:
         return None
@@ -205,81 +205,81 @@ def checked_window(bounds: object, dates: LocalDates) -> Interval | None:
     return Interval(start, end)
 
 
-def checked_unit_id(given: object) -> str:
+def checked_unit_id(unit_id: object) -> str:
     """Validate the id of a memory.
 
     Raises:
-        InvalidRequest: it is not text, or cannot be stored.
+        InvalidRequest: the id is not text, or contains characters that cannot be stored.
     """
     remedy = "Pass the id of a memory, a str returned by recall or retain."
-    if not isinstance(given, str):
-        raise InvalidRequest("unit_id", f"it is {type(given).__name__}, not an id", remedy)
-    return checked_id(given, "unit_id") or ""
+    if not isinstance(unit_id, str):
+        raise InvalidRequest("unit_id", f"it is {type(unit_id).__name__}, not an id", remedy)
+    return checked_id(unit_id, "unit_id") or ""
 
 
-def checked_profile(given: object) -> BankProfile:
+def checked_profile(profile: object) -> BankProfile:
     """Validate a profile's texts and their limits.
 
     Raises:
-        InvalidRequest: it is not a profile; its name is blank or has several lines; its name or background is
-            too long or cannot be stored.
+        InvalidRequest: the value is not a profile, its name is blank or has several lines, or its name or background is too
+            long or contains characters that cannot be stored.
     """
-    if not isinstance(given, BankProfile):
-        raise InvalidRequest("profile", f"it is {type(given).__name__}", "Pass a BankProfile.")
+    if not isinstance(profile, BankProfile):
+        raise InvalidRequest("profile", f"it is {type(profile).__name__}", "Pass a BankProfile.")
     for field, text, limit in (
-        ("profile.name", given.name, MAX_NAME),
-        ("profile.background", given.background, MAX_BACKGROUND),
+        ("profile.name", profile.name, MAX_NAME),
+        ("profile.background", profile.background, MAX_BACKGROUND),
     ):
         if len(text) > limit:
             reason = f"it has {len(text):,} characters, over the limit of {limit:,}"
-            raise InvalidRequest(field, reason, "Shorten it; retain what the agent should know.")
+            raise InvalidRequest(field, reason, "Shorten it; retain longer knowledge as memories.")
         if text and not text.strip():
-            raise InvalidRequest(field, "it is blank", 'Write something, or pass "" for none.')
+            raise InvalidRequest(field, "it is blank", 'Pass some text, or "" for none.')
         if not is_storable(text):
             raise InvalidRequest(field, "it has control characters or lone surrogates", "Remove them.")
-    if len(given.name.splitlines()) > 1:
+    if len(profile.name.splitlines()) > 1:
         raise InvalidRequest("profile.name", "it has several lines", "Pass a name of one line.")
-    return given
+    return profile
 
 
-def checked_path(given: object, field: str) -> Path:
+def checked_path(value: object, field: str) -> Path:
     """Return a path with `~` expanded; it need not exist.
 
     Raises:
-        InvalidRequest: it is not a path, or not a valid file name.
+        InvalidRequest: the value is not a path, or not a valid file name.
     """
     remedy = "Pass a str or a Path that names a file or folder."
-    if not isinstance(given, str | os.PathLike):
-        raise InvalidRequest(field, f"it is {type(given).__name__}, not a path", remedy)
+    if not isinstance(value, str | os.PathLike):
+        raise InvalidRequest(field, f"it is {type(value).__name__}, not a path", remedy)
     try:
-        path = Path(given).expanduser()
+        path = Path(value).expanduser()
         name = os.fsencode(path)
     except (TypeError, UnicodeEncodeError, RuntimeError) as error:
-        raise InvalidRequest(field, f"it cannot be the name of a file ({error})", remedy) from None
-    if b"\0" in name or str(given) == "":
-        raise InvalidRequest(field, "it is empty or holds a null character", remedy)
+        raise InvalidRequest(field, f"it is not a valid file name ({error})", remedy) from None
+    if b"\0" in name or str(value) == "":
+        raise InvalidRequest(field, "it is empty or contains a null character", remedy)
     return path
 
 
-def checked_file(given: object, field: str, method: str) -> Path | IO[str]:
+def checked_file(value: object, field: str, method: str) -> Path | IO[str]:
     """Validate a path or an open text file.
 
     Args:
-        given: the caller's value.
-        field: the argument, for errors.
-        method: method a file must have: "read" or "write".
+        value: the caller's value.
+        field: the argument's name, for errors.
+        method: the method that a file must have, "read" or "write".
 
     Raises:
-        InvalidRequest: it is neither.
+        InvalidRequest: the value is neither a path nor an open text file.
     """
-    if isinstance(given, str | os.PathLike):
-        return checked_path(given, field)
+    if isinstance(value, str | os.PathLike):
+        return checked_path(value, field)
     remedy = "Pass a path or an open text file."
-    if not callable(getattr(given, method, None)):
-        raise InvalidRequest(field, f"it is {type(given).__name__}, not a path or a file", remedy)
-    if isinstance(given, RawIOBase | BufferedIOBase):
+    if not callable(getattr(value, method, None)):
+        raise InvalidRequest(field, f"it is {type(value).__name__}, not a path or a file", remedy)
+    if isinstance(value, RawIOBase | BufferedIOBase):
         raise InvalidRequest(field, "it is a binary file", remedy)
-    if getattr(given, "closed", False):
+    if getattr(value, "closed", False):
         raise InvalidRequest(field, "the file is closed", remedy)
-    file: IO[str] = given  # type: ignore[assignment] # as far as can be checked
+    file: IO[str] = value  # type: ignore[assignment] # only the method can be checked
     return file

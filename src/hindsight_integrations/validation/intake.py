@@ -1,4 +1,4 @@
-"""Intake: converts a caller's content to checked messages with ids and times, or to one checked document."""
+"""Intake: the conversion of a caller's content to validated messages with ids and times, or to one validated document."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Snippet:
     """A statement about the agent, to be merged into its background.
 
     Attributes:
-        text: as said.
-        said_at: when (aware UTC).
-        key: of its message or document.
-        document_id: of the document; None for a message.
+        text: the text of the statement.
+        said_at: the time of the statement (aware UTC).
+        key: the key of its message or document.
+        document_id: the id of its document; None for a message.
     """
 
     text: str
@@ -57,27 +57,27 @@ def checked_snippet(text: str, field: str) -> str:
     """Return the text if it is short enough for a background.
 
     Raises:
-        InvalidRequest: it is too long.
+        InvalidRequest: the text is too long.
     """
     if len(text) <= MAX_BACKGROUND:
         return text
     raise InvalidRequest(
         field,
-        f"with about_agent=True, {len(text)} characters are over the limit of {MAX_BACKGROUND}",
-        "Mark only the description of the agent, as a separate document; instructions need no mark.",
+        f"it has {len(text)} characters, over the limit of {MAX_BACKGROUND} for about_agent=True",
+        "Set about_agent=True only for the description of the agent, and pass it as a separate document.",
     )
 
 
 def speaks_of_agent(item: Any, position: int, *, marked: bool) -> bool:  # noqa: ANN401 - any caller's message type
-    """Tell whether a message is a system message marked as describing the agent, by itself or by the conversation.
+    """Return whether a message is a system message that describes the agent, as marked by itself or by the conversation.
 
     Args:
         item: a Message, a dict with role and content, or a LangChain message.
-        position: in the conversation, for the error.
-        marked: whether the conversation is marked.
+        position: the position in the conversation, for the error.
+        marked: True if `about_agent` is set for the whole conversation.
 
     Raises:
-        InvalidRequest: a message that is not from the system is marked.
+        InvalidRequest: a message with another role is marked.
     """
     if isinstance(item, Message):
         own = checked_flag(item.about_agent, "about_agent")
@@ -91,33 +91,33 @@ def speaks_of_agent(item: Any, position: int, *, marked: bool) -> bool:  # noqa:
     if own and not system:
         raise InvalidRequest(
             "about_agent",
-            f"message {position} is from {shown(speaker)}, who does not define the agent",
-            "Mark system messages and documents only.",
+            f"message {position} is from {shown(speaker)}, not from the system",
+            "Set about_agent only on system messages and documents.",
         )
     return system and (own or marked)
 
 
 logger = logging.getLogger("hindsight_integrations")
 
-MAX_NUMBER = 2**63  # above every number used as an id
+MAX_NUMBER = 2**63  # limit of integer ids
 
 Content = str | Document | Sequence[Any]
 
 
 class NothingToRetain(InvalidRequest):
-    """No message has anything to retain: all are empty, or a model's reasoning only."""
+    """An error raised when every message is empty or contains only a model's reasoning."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationIntake:
-    """Checked messages of one retain.
+    """The validated messages of one retain.
 
     Attributes:
-        messages: in order, each with id and aware timestamp; ids are unique.
-        keys: the messages' identities, in the same order.
-        moments: when each was written.
-        dropped: what was left out, and why.
-        snippets: statements of marked system messages about the agent; `moments` includes them.
+        messages: the messages in order, each with an aware timestamp and a unique id.
+        keys: the keys of the messages, in the same order.
+        moments: the time of each message, including those of `snippets`.
+        dropped: the ignored messages, with reasons.
+        snippets: the statements about the agent from marked system messages.
     """
 
     messages: tuple[Message, ...]
@@ -128,22 +128,22 @@ class ConversationIntake:
 
     @property
     def mentioned_at(self) -> datetime:
-        """When the last of the messages was written."""
+        """The time of the latest message."""
         return max(self.moments.values())
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentIntake:
-    """The checked document of one retain.
+    """The validated document of one retain.
 
     Attributes:
-        id: the caller's, or one derived from the text.
-        text: the new version, or the text to append.
-        mentioned_at: when it was written (aware UTC).
-        keys: the document's identity; one key.
+        id: the caller's id, or one derived from the text.
+        text: the text of the new version, or the text to append.
+        mentioned_at: the time of the document (aware UTC).
+        keys: the single key of this version.
         metadata: the caller's values.
-        append: whether the text is appended to the stored document.
-        about_agent: whether it describes the agent.
+        append: True if the text is appended to the stored document.
+        about_agent: True if the document describes the agent.
     """
 
     id: str
@@ -156,18 +156,18 @@ class DocumentIntake:
 
     @property
     def snippets(self) -> tuple[Snippet, ...]:
-        """Its statement about the agent, if it is marked."""
+        """The document as a statement about the agent, if `about_agent`; otherwise empty."""
         (key,) = self.keys
         return (Snippet(self.text, self.mentioned_at, key, self.id),) if self.about_agent else ()
 
     @property
     def moments(self) -> Mapping[Place, datetime]:
-        """When it was written, under the place of the document as a whole."""
+        """The time of the document, with the place of the whole document as key."""
         return {(document_thread(self.id), ""): self.mentioned_at}
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
-        """Nothing: a document is accepted as a whole or rejected."""
+        """An empty tuple: a document is accepted or rejected as a whole."""
         return ()
 
 
@@ -186,36 +186,38 @@ def take_in(
     about_agent: bool = False,
     redact: Redact | None = None,
 ) -> Intake:
-    """Check and normalise the content of a retain.
+    """Validate and normalise the content of a retain.
 
     Args:
-        content: a text, a document (ours, or LlamaIndex's as a whole or as nodes), or messages (Message,
+        content: a text, a document (our Document, or LangChain's or LlamaIndex's documents and nodes), or messages (Message,
             dict, or LangChain's or LlamaIndex's).
-        now: time of texts and messages without one (aware UTC).
-        dates: how to read times.
-        thread: the conversation; message ids are unique within it.
-        document_id: id of a plain text, if any.
-        append: append the text to the document with that id.
-        about_agent: whether the text, or the system messages, describe the agent.
-        redact: replaces text that must not be stored.
+        now: the time of texts and messages without one (aware UTC).
+        dates: the time zone and date order of times without their own.
+        thread: the id of the conversation; message ids are unique within it.
+        document_id: the id of a plain text, if any.
+        append: True appends the text to the document with that id.
+        about_agent: True if the text, or the system messages, describe the agent.
+        redact: a function that replaces text which must not be stored.
 
     Raises:
-        InvalidRequest: nothing to retain, over a limit, unreadable times, or one id for two different
-            messages.
+        InvalidRequest: the content is empty or over a limit, a time cannot be parsed, or two different messages have the
+            same id.
     """
     marked = checked_flag(about_agent, "about_agent")
     if isinstance(content, str):
         content = Document(content, id=document_id)
     documents = documents_in(content)
     if len(documents) > 1:
-        raise InvalidRequest("content", f"it is {len(documents)} documents", "Pass each as a separate item.")
+        raise InvalidRequest(
+            "content", f"it contains {len(documents)} documents", "Pass each as a separate item."
+        )
     if documents:
         (document,) = documents
         document = replace(document, text=redacted(document.text, redact))
         marked = checked_flag(document.about_agent, "about_agent") or marked
         return _take_document(document, now=now, dates=dates, append=append, about_agent=marked)
     if append:
-        raise InvalidRequest("append", "only documents can be appended to", "Retain messages without it.")
+        raise InvalidRequest("append", "only documents can be appended to", "Omit it for messages.")
     if isinstance(content, Iterable) and not isinstance(content, bytes | Mapping | type):
         items = plain(content)
         return _take_messages(items, now=now, dates=dates, thread=thread, about_agent=marked, redact=redact)
@@ -226,13 +228,13 @@ def take_in(
     )
 
 
-def documents_in(content: Any) -> list[Document]:  # noqa: ANN401 - whatever a caller has
+def documents_in(content: Any) -> list[Document]:  # noqa: ANN401 - any caller's type
     """Return the documents in content: text, a Document, or documents and nodes of LangChain and LlamaIndex.
 
     Empty for messages of a conversation.
 
     Raises:
-        InvalidRequest: nodes are mixed with other things, have no text, or are incomplete for a source.
+        InvalidRequest: nodes are mixed with other objects or have no text, or some nodes of a source are missing.
     """
     if isinstance(content, Document):
         return [content]
@@ -249,7 +251,7 @@ def documents_in(content: Any) -> list[Document]:  # noqa: ANN401 - whatever a c
 
 
 def is_langchain_document(item: object) -> bool:
-    """Tell whether an object is a LangChain Document, without importing LangChain."""
+    """Return whether an object is a LangChain Document, without importing LangChain."""
     return any(
         kind.__name__ == "Document" and kind.__module__.startswith("langchain_core.")
         for kind in type(item).__mro__
@@ -261,10 +263,10 @@ def _of_langchain(document: Any) -> Document:  # noqa: ANN401 - langchain_core.d
 
 
 def items_of(values: Iterable[Any]) -> list[RetainItem]:
-    """Convert texts, documents and conversations to items; a list of messages only is one conversation.
+    """Convert texts, documents and conversations to items; a list that contains only messages is one conversation.
 
     Args:
-        values: items, texts, documents and nodes, lists of messages; or messages.
+        values: items, texts, documents, nodes or lists of messages; or the messages of one conversation.
     """
     items = list(values)
     if items and all(map(_is_message, items)):
@@ -274,7 +276,7 @@ def items_of(values: Iterable[Any]) -> list[RetainItem]:
     return [item if isinstance(item, RetainItem) else RetainItem(item) for item in items]
 
 
-def _is_message(item: Any) -> bool:  # noqa: ANN401 - whatever a caller has
+def _is_message(item: Any) -> bool:  # noqa: ANN401 - any caller's type
     if isinstance(item, Message):
         return True
     if isinstance(item, Mapping):
@@ -291,7 +293,7 @@ def _take_document(
     document: Document, *, now: datetime, dates: LocalDates, append: bool, about_agent: bool
 ) -> DocumentIntake:
     if append and document.id is None:
-        raise InvalidRequest("append", "the document has no id", "Name the document to add to.")
+        raise InvalidRequest("append", "the document has no id", "Pass the id of the document to append to.")
     text = checked_text(document.text, "text")
     if about_agent:
         checked_snippet(text, "text")
@@ -299,7 +301,7 @@ def _take_document(
     identity = (
         checked_text(document.id, "document_id", 512) if document.id is not None else f"text:{digest[:32]}"
     )
-    if append:  # the same words appended again with another timestamp are another addition
+    if append:  # the same text appended with another timestamp is a new addition
         digest = content_hash(text, str(document.timestamp or ""))
     added = f"append:{digest}" if append else ""
     return DocumentIntake(
@@ -347,17 +349,23 @@ def _take_messages(
         known = messages.setdefault(identity, filled)
         if (known.text, known.speaker) != (filled.text, filled.speaker):
             raise InvalidRequest(
-                "messages", f"id {shown(identity)} stands for two different messages", "Give each its own id."
+                "messages",
+                f"id {shown(identity)} is used by two different messages",
+                "Give each message a unique id.",
             )
         moments.setdefault((thread, identity), moment)
     if not messages and not snippets:
         raise NothingToRetain(
-            "messages", "there is nothing to retain in them", "Pass at least one message with text."
+            "messages", "no message has text to retain", "Pass at least one message with text."
         )
     keys = (MessageKey(thread, name, content_hash(m.speaker, m.text)) for name, m in messages.items())
-    told = {place: snippet.said_at for place, snippet in snippets.items()}
+    snippet_moments = {place: snippet.said_at for place, snippet in snippets.items()}
     return ConversationIntake(
-        tuple(messages.values()), tuple(keys), {**moments, **told}, tuple(dropped), tuple(snippets.values())
+        tuple(messages.values()),
+        tuple(keys),
+        {**moments, **snippet_moments},
+        tuple(dropped),
+        tuple(snippets.values()),
     )
 
 
@@ -382,7 +390,7 @@ def _snippet(
     thread: str,
     redact: Redact | None,
 ) -> Snippet | None:
-    """Return a marked system message's statement about the agent; None if empty."""
+    """Return the statement about the agent from a marked system message; None if it is empty."""
     message = _redacted(read_message(item), redact)
     if not checked_words(message.text, f"text of message {position}"):
         return None
@@ -402,14 +410,14 @@ def _filled(
 ) -> tuple[str, datetime, Message]:
     """Return a message's id, its time, and the message with both.
 
-    If a time cannot be read, the message is kept with its time of arrival.
+    A message whose time cannot be parsed gets its time of arrival.
 
     Args:
-        message: as given.
-        position: in the list, for errors.
-        now: when it arrived.
-        dates: how to read times.
-        unread: collects unreadable times; None raises.
+        message: the message as passed by the caller.
+        position: the position in the list, for errors.
+        now: the time of arrival.
+        dates: the time zone and date order of times without their own.
+        unread: a list that collects times which cannot be parsed; None raises an error instead.
 
     Raises:
         InvalidRequest: the message is invalid.
@@ -418,8 +426,8 @@ def _filled(
     speaker = checked_words(message.speaker, f"speaker of message {position}") or "user"
     given = _moment(message.timestamp, position, dates, unread)
     stamp = as_utc(given, dates.zone) if given else now
-    # Without an id, position, time and content identify it, so that retaining a list again repeats its
-    # messages.
+    # A message without an id is identified by position, time and content, so that a list retained again
+    # repeats its messages.
     derived = f"{position}:{content_hash(given.isoformat() if given else '', speaker, text)[:16]}"
     identity = _given_id(message.id, position) or derived
     role = None if message.role is None else choice(Role, message.role, f"role of message {position}")
@@ -427,7 +435,7 @@ def _filled(
 
 
 def _moment(given: object, position: int, dates: LocalDates, unread: list[Dropped] | None) -> datetime | None:
-    """Return when a message was written; None if it has no time or an unreadable one."""
+    """Return the time of a message; None if it has no time or one that cannot be parsed."""
     field = f"timestamp of message {position}"
     if isinstance(given, str) and not given.strip():
         return None

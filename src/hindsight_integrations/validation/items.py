@@ -16,101 +16,101 @@ from hindsight_integrations.validation.limits import MAX_TEXT, checked_list
 MOST_LABELS = 1_000
 LONGEST_NAME = 1_024  # characters of a label, or of a key
 LONGEST_VALUE = 10_000_000  # characters of a serialised value
-DEEPEST = 100  # levels of a value; json's own encoder fails at about a thousand
+DEEPEST = 100  # levels of a value; the JSON encoder fails at about a thousand
 
 
-def checked_namespace(given: object, *, prefix: bool = False) -> Namespace:
+def checked_namespace(value: object, *, prefix: bool = False) -> Namespace:
     """Validate the labels of a namespace.
 
     Args:
-        given: a tuple or list of labels.
-        prefix: whether it may be empty, meaning everything.
+        value: a tuple or list of labels.
+        prefix: True accepts an empty namespace, which matches all.
 
     Raises:
-        InvalidRequest: it is not a namespace, or a label is empty, too long, or cannot be stored.
+        InvalidRequest: the value is not a namespace, or a label is empty, too long or cannot be stored.
     """
-    if not isinstance(given, tuple | list):
+    if not isinstance(value, tuple | list):
         raise InvalidRequest(
             "namespace",
-            f"{shown(given)} is not a tuple of labels",
+            f"{shown(value)} is not a tuple of labels",
             'Pass a tuple of str: ("memories", "alice").',
         )
-    if not given and not prefix:
+    if not value and not prefix:
         raise InvalidRequest("namespace", "it is empty", "Pass at least one label.")
-    if len(given) > MOST_LABELS:
+    if len(value) > MOST_LABELS:
         raise InvalidRequest(
             "namespace",
-            f"it has {len(given)} labels, over the limit of {MOST_LABELS}",
+            f"it has {len(value)} labels, over the limit of {MOST_LABELS}",
             "Put distinguishing values into the key.",
         )
-    return tuple(_checked_name(label, "namespace", "label") for label in given)
+    return tuple(_checked_name(label, "namespace", "label") for label in value)
 
 
-def checked_key(given: object) -> str:
+def checked_key(value: object) -> str:
     """Validate the key of an item.
 
     Raises:
-        InvalidRequest: it is not text, empty, too long, or cannot be stored.
+        InvalidRequest: the key is not text, empty, too long or cannot be stored.
     """
-    return _checked_name(given, "key", "key")
+    return _checked_name(value, "key", "key")
 
 
-def checked_item_key(given: object) -> ItemKey:
-    """Validate a (namespace, key).
+def checked_item_key(value: object) -> ItemKey:
+    """Validate a pair of namespace and key.
 
     Raises:
-        InvalidRequest: it is not such a pair.
+        InvalidRequest: the value is not such a pair.
     """
-    if not isinstance(given, tuple | list) or len(given) != 2:
+    if not isinstance(value, tuple | list) or len(value) != 2:
         raise InvalidRequest(
-            "keys", f"{shown(given)} is not a (namespace, key)", "Pass pairs of a namespace and a key."
+            "keys", f"{shown(value)} is not a (namespace, key)", "Pass pairs of a namespace and a key."
         )
-    return checked_namespace(given[0]), checked_key(given[1])
+    return checked_namespace(value[0]), checked_key(value[1])
 
 
-def checked_write(given: object) -> ItemPut | ItemDelete:
+def checked_write(value: object) -> ItemPut | ItemDelete:
     """Validate an item to put or delete. Its value is checked when it is serialised.
 
     Raises:
-        InvalidRequest: it is neither, or something in it cannot be stored.
+        InvalidRequest: the value is neither ItemPut nor ItemDelete, or a part of it cannot be stored.
     """
-    if not isinstance(given, ItemPut | ItemDelete):
+    if not isinstance(value, ItemPut | ItemDelete):
         raise InvalidRequest(
-            "writes", f"{type(given).__name__} is not a write", "Pass ItemPut or ItemDelete."
+            "writes", f"{type(value).__name__} is not a write", "Pass ItemPut or ItemDelete."
         )
-    namespace, key = checked_namespace(given.namespace), checked_key(given.key)
-    if isinstance(given, ItemDelete):
+    namespace, key = checked_namespace(value.namespace), checked_key(value.key)
+    if isinstance(value, ItemDelete):
         return ItemDelete(namespace, key)
-    texts = tuple(_checked_text(text) for text in checked_list(given.texts, "texts"))
-    return ItemPut(namespace, key, given.value, tuple(text for text in texts if text), checked_ttl(given.ttl))
+    texts = tuple(_checked_text(text) for text in checked_list(value.texts, "texts"))
+    return ItemPut(namespace, key, value.value, tuple(text for text in texts if text), checked_ttl(value.ttl))
 
 
-def checked_ttl(given: object) -> timedelta | None:
+def checked_ttl(value: object) -> timedelta | None:
     """Validate an item's time to live.
 
     Raises:
-        InvalidRequest: it is not a timedelta, not positive, or too long.
+        InvalidRequest: the value is not a timedelta, not positive, or over 1,000 years.
     """
-    if given is None:
+    if value is None:
         return None
-    if not isinstance(given, timedelta):
+    if not isinstance(value, timedelta):
         raise InvalidRequest(
-            "ttl", f"{shown(given)} is not a timedelta", "Pass a timedelta, or None for no limit."
+            "ttl", f"{shown(value)} is not a timedelta", "Pass a timedelta, or None for no limit."
         )
-    if not timedelta(0) < given <= timedelta(days=365_000):
+    if not timedelta(0) < value <= timedelta(days=365_000):
         raise InvalidRequest(
             "ttl",
-            f"{given} is out of range",
-            "Pass more than zero and up to 1,000 years, or None for no limit.",
+            f"{value} is out of range",
+            "Pass a positive duration of at most 1,000 years, or None for no limit.",
         )
-    return given
+    return value
 
 
 def value_text(value: object) -> str:
     """Serialise an item's value as JSON.
 
     Raises:
-        InvalidRequest: it is not a mapping, or contains something that is not JSON; the error says where.
+        InvalidRequest: the value is not a mapping, or a part of it is not JSON; the error names its path.
     """
     if not isinstance(value, Mapping):
         raise InvalidRequest("value", f"{type(value).__name__} is not a mapping", "Pass a dict.")
@@ -124,7 +124,7 @@ def value_text(value: object) -> str:
 
 def _plain(value: object, path: str, depth: int) -> Any:  # noqa: ANN401 - JSON
     if depth > DEEPEST:
-        raise InvalidRequest(path[:80], f"it is nested over {DEEPEST} levels deep", "Keep it flatter.")
+        raise InvalidRequest(path[:80], f"it is nested over {DEEPEST} levels deep", "Use fewer levels.")
     if isinstance(value, Mapping):
         return {
             _member(key, path): _plain(member, f"{path}.{key}", depth + 1) for key, member in value.items()
@@ -152,7 +152,7 @@ def _member(key: object, path: str) -> str:
 
 def _refuse(path: str, what: str) -> NoReturn:
     raise InvalidRequest(
-        path, f"it is {what}, which is not JSON", "Keep str, numbers, bool, None, lists and dicts."
+        path, f"it is {what}, which is not JSON", "Use only str, numbers, bool, None, lists and dicts."
     )
 
 
@@ -166,7 +166,7 @@ def _checked_name(name: object, field: str, what: str) -> str:
             "Shorten or hash it.",
         )
     if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
-        raise InvalidRequest(field, f"a {what} has NUL or lone surrogates", "Leave them out.")
+        raise InvalidRequest(field, f"a {what} contains NUL or lone surrogates", "Remove them.")
     return name
 
 
@@ -178,39 +178,39 @@ def _checked_text(text: object) -> str:
 
 Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
-MISSING = object()  # marks a missing field: unlike None, which JSON may contain
+MISSING = object()  # the value of a missing field; None would be ambiguous, since JSON has null
 DEEPEST_FILTER = 50  # levels of a filter
 
 
-def checked_item_filter(given: object) -> Condition | None:
+def checked_item_filter(value: object) -> Condition | None:
     """Validate a filter and return its condition; None for an empty filter.
 
-    A missing field equals nothing; `$ne`, `$nin` and `$exists: False` match it. Numbers are ordered together
-    with numeric texts, and other texts among themselves; values without an order do not match.
+    A missing field matches only `$ne`, `$nin` and `$exists: False`. Numbers and numeric texts are compared as numbers, other
+    texts as texts; other combinations do not match an ordering operator.
 
     Raises:
-        InvalidRequest: it is not a mapping, or has an unknown operator or an invalid operand.
+        InvalidRequest: the filter is not a mapping, or has an unknown operator or an invalid operand.
     """
-    if given is None or given == {}:
+    if value is None or value == {}:
         return None
-    fields = _checked_fields(given, 0)
+    fields = _checked_fields(value, 0)
     return lambda value: _fields_hold(value, fields)
 
 
-def _checked_fields(given: object, depth: int) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-        raise InvalidRequest("filter", f"{shown(given)} is not a filter", 'Pass a dict: {"field": value}.')
+def _checked_fields(value: object, depth: int) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise InvalidRequest("filter", f"{shown(value)} is not a filter", 'Pass a dict: {"field": value}.')
     if depth > DEEPEST_FILTER:
-        raise InvalidRequest("filter", f"it is nested over {DEEPEST_FILTER} levels deep", "Keep it flatter.")
-    for key, wanted in given.items():
-        if key in _OF_FILTERS:
+        raise InvalidRequest("filter", f"it is nested over {DEEPEST_FILTER} levels deep", "Use fewer levels.")
+    for key, wanted in value.items():
+        if key in _CONNECTIVES:
             for part in wanted if isinstance(wanted, list | tuple) and key != "$not" else [wanted]:
                 _checked_fields(part, depth + 1)
         elif key.startswith("$"):
             raise InvalidRequest("filter", f"{key} is used as a field", _REMEDY)
         elif isinstance(wanted, Mapping):
             _checked_wanted(wanted, depth + 1)
-    return given
+    return value
 
 
 def _checked_wanted(wanted: Mapping[str, Any], depth: int) -> None:
@@ -227,7 +227,7 @@ def _checked_wanted(wanted: Mapping[str, Any], depth: int) -> None:
 
 def _fields_hold(value: object, fields: Mapping[str, Any]) -> bool:
     return all(
-        _OF_FILTERS[key](value, wanted) if key in _OF_FILTERS else _holds(_field(value, key), wanted)
+        _CONNECTIVES[key](value, wanted) if key in _CONNECTIVES else _holds(_field(value, key), wanted)
         for key, wanted in fields.items()
     )
 
@@ -255,7 +255,7 @@ def _has_operators(wanted: Mapping[str, Any]) -> bool:
 
 
 def _equal(value: object, wanted: object) -> bool:
-    """Compare as JSON: True is not 1."""
+    """Compare two values as JSON, where true and 1 differ."""
     if isinstance(wanted, list | tuple):
         return isinstance(value, list) and len(value) == len(wanted) and all(map(_equal, value, wanted))
     return isinstance(value, bool) == isinstance(wanted, bool) and value == wanted
@@ -296,9 +296,9 @@ def _each(wanted: object) -> list[Any]:
     return list(wanted) if isinstance(wanted, list | tuple) else [wanted]
 
 
-_OF_FILTERS: Mapping[str, Callable[[Any, Any], bool]] = {
+_CONNECTIVES: Mapping[str, Callable[[Any, Any], bool]] = {
     "$and": lambda value, filters: all(_fields_hold(value, each) for each in _each(filters)),
     "$or": lambda value, filters: any(_fields_hold(value, each) for each in _each(filters)),
     "$not": lambda value, filters: not _fields_hold(value, filters),
 }
-_REMEDY = f"Use {', '.join(_OPERATORS)}, or {', '.join(_OF_FILTERS)} of whole filters."
+_REMEDY = f"Use {', '.join(_OPERATORS)}; combine filters with {', '.join(_CONNECTIVES)}."

@@ -1,4 +1,4 @@
-"""Limits of requests, each with an error that names it. The values are ours, far above normal use."""
+"""Limits of requests, and the functions that check them. The values have no external source and are far above normal use."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def checked_text(text: object, field: str, limit: int = MAX_TEXT) -> str:
     """Return the cleaned text.
 
     Raises:
-        InvalidRequest: it is not text, is empty once cleaned, or is over the limit.
+        InvalidRequest: the value is not text, is empty after cleaning, or is over the limit.
     """
     if not isinstance(text, str):
         raise InvalidRequest(field, f"it is {type(text).__name__}, not text", "Pass a str.")
@@ -51,7 +51,7 @@ def checked_words(text: object, field: str) -> str:
     """Return the cleaned text of an option that may be empty.
 
     Raises:
-        InvalidRequest: it is not text.
+        InvalidRequest: the value is not text.
     """
     if not isinstance(text, str):
         raise InvalidRequest(field, f"it is {type(text).__name__}, not text", 'Pass a str; "" means none.')
@@ -62,7 +62,7 @@ def checked_name(name: object, field: str) -> str:
     """Return a cleaned one-line name.
 
     Raises:
-        InvalidRequest: it is not text, empty, too long, or has several lines.
+        InvalidRequest: the name is not text, empty, too long, or has several lines.
     """
     cleaned = checked_text(name, field, MAX_NAME)
     if len(cleaned.splitlines()) > 1:
@@ -70,38 +70,38 @@ def checked_name(name: object, field: str) -> str:
     return cleaned
 
 
-def checked_list(given: object, field: str) -> list[Any]:
+def checked_list(value: object, field: str) -> list[Any]:
     """Return the items of a list or another iterable.
 
     Raises:
-        InvalidRequest: it is a single text, a mapping, or not iterable.
+        InvalidRequest: the value is a str, bytes or mapping, or not iterable.
     """
-    if isinstance(given, str | bytes | Mapping):
-        raise InvalidRequest(field, f"{shown(given)} is a single {type(given).__name__}", "Pass a list.")
-    if not isinstance(given, Iterable) or isinstance(given, type):
-        raise InvalidRequest(field, f"it is {type(given).__name__}, not a list", "Pass a list.")
-    return list(given)
+    if isinstance(value, str | bytes | Mapping):
+        raise InvalidRequest(field, f"{shown(value)} is a single {type(value).__name__}", "Pass a list.")
+    if not isinstance(value, Iterable) or isinstance(value, type):
+        raise InvalidRequest(field, f"it is {type(value).__name__}, not a list", "Pass a list.")
+    return list(value)
 
 
-def checked_id(given: object, field: str) -> str | None:
-    """Validate an id; None stays None. It need not exist.
+def checked_id(value: object, field: str) -> str | None:
+    """Validate an id, which need not exist; None stays None.
 
     Raises:
-        InvalidRequest: it is not text, or cannot be stored.
+        InvalidRequest: the id is not text, or contains characters that cannot be stored.
     """
-    if given is None:
+    if value is None:
         return None
-    if not isinstance(given, str) or not is_storable(given):
-        kind = "text that cannot be stored" if isinstance(given, str) else type(given).__name__
+    if not isinstance(value, str) or not is_storable(value):
+        kind = "text that cannot be stored" if isinstance(value, str) else type(value).__name__
         raise InvalidRequest(field, f"it is {kind}, not an id", "Pass one id, as a str.")
-    return given
+    return value
 
 
 def checked_bank_id(name: object) -> str:
-    """Validate a bank id. Slashes and any script are allowed, since folders are named by its hash.
+    """Validate a bank id. Slashes and letters of any script are allowed, since the folder's name is a hash of the id.
 
     Raises:
-        InvalidRequest: not text, empty, over 512 characters, or with characters that cannot be stored.
+        InvalidRequest: the id is not text, empty, over 512 characters, or contains characters that cannot be stored.
     """
     if not isinstance(name, str) or not name.strip():
         raise InvalidRequest("bank id", f"{shown(name)} is not a name", "Pass a non-empty str.")
@@ -122,7 +122,7 @@ def checked_tags(tags: object) -> tuple[str, ...]:
     """Return cleaned, distinct, sorted tags.
 
     Raises:
-        InvalidRequest: a string instead of a list, too many tags, or a tag that is empty or too long.
+        InvalidRequest: the value is not a list, has too many tags, or a tag is empty or too long.
     """
     if isinstance(tags, str):
         raise InvalidRequest("tags", f"{shown(tags)} is a single string", "Pass a list of strings.")
@@ -138,7 +138,7 @@ def checked_flag(value: object, field: str) -> bool:
     """Validate a boolean.
 
     Raises:
-        InvalidRequest: it is not a boolean.
+        InvalidRequest: the value is not a boolean.
     """
     if isinstance(value, bool):
         return value
@@ -149,14 +149,13 @@ def checked_moment(moment: object, field: str, *, date_order: DateOrder | None =
     """Convert a time to a datetime (naive stays naive); None stays None.
 
     Args:
-        moment: a datetime, a Unix time (in seconds; from 100 billion on in milli-, micro- or nanoseconds),
-            its digits as text, an ISO 8601 string, or a time as written by JavaScript, mails and chat
-            exports.
+        moment: a datetime, a Unix time as a number or text (in seconds; from 100 billion in milli-, micro- or nanoseconds), an
+            ISO 8601 string, or a time in the format of JavaScript, e-mails and chat exports.
         field: the argument's name, for errors.
-        date_order: order of numeric dates; None rejects ambiguous ones.
+        date_order: the order of day and month in numeric dates; None rejects ambiguous dates.
 
     Raises:
-        InvalidRequest: it is unreadable or ambiguous, or outside the years 1 to 9999.
+        InvalidRequest: the time cannot be parsed, is ambiguous, or is outside the years 1 to 9999.
     """
     if moment is None or isinstance(moment, datetime):
         return moment
@@ -178,10 +177,10 @@ def checked_moment(moment: object, field: str, *, date_order: DateOrder | None =
 
 
 def in_seconds(unix: float) -> float:
-    """Convert a Unix time to seconds. From 100 billion on (in seconds, the year 5138) it is in a smaller unit.
+    """Convert a Unix time to seconds; the unit is derived from its size. 100 billion seconds would be the year 5138.
 
     Args:
-        unix: in seconds, milliseconds, microseconds or nanoseconds.
+        unix: the time in seconds, milliseconds, microseconds or nanoseconds.
     """
     smaller = sum(abs(unix) >= least for least in (1e11, 1e14, 1e17))
     return float(unix / 1000**smaller)
@@ -191,7 +190,7 @@ def checked_count(value: object, field: str, *, least: int = 1, most: int = MAX_
     """Validate an integer between `least` and `most`.
 
     Raises:
-        InvalidRequest: it is not.
+        InvalidRequest: the value is not a whole number, or out of range.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidRequest(
@@ -208,7 +207,7 @@ Redact = Callable[[str], str]
 def redacted(text: str, redact: Redact | None) -> str:
     """Apply the caller's redaction to a text.
 
-    An exception of the function propagates, and stops the retain before anything is stored.
+    An exception raised by the function propagates; nothing is stored.
 
     Raises:
         InvalidRequest: the function did not return a string; nothing is stored.
@@ -224,7 +223,7 @@ def redacted(text: str, redact: Redact | None) -> str:
 
 
 def redacted_fact(fact: ExtractedFact, redact: Redact | None) -> ExtractedFact:
-    """Redact the sentences, entities and records of a fact given by the caller.
+    """Redact the sentences, entities and records of a fact that the caller supplied.
 
     Raises:
         InvalidRequest: as for `redacted`.

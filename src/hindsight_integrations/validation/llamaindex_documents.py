@@ -1,4 +1,4 @@
-"""Conversion of LlamaIndex's documents, nodes and messages, recognised by class name without importing LlamaIndex."""
+"""Conversion of LlamaIndex documents, nodes and messages, recognised by class name without importing LlamaIndex."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from hindsight_integrations.model.metadata import shared_metadata
 from hindsight_integrations.model.requests import Document
 
 ROLES = {"model": "assistant", "chatbot": "assistant", "function": "tool"}
-"""LlamaIndex's role names that differ from others'."""
+"""Our names of the roles that LlamaIndex names differently."""
 
 
 def plain(items: Iterable[Any]) -> list[Any]:
-    """Convert LlamaIndex's messages in a conversation to dicts; others stay unchanged."""
+    """Convert the LlamaIndex messages of a conversation to dicts; other messages stay unchanged."""
     return [as_dict(item) if is_chat_message(item) else item for item in items]
 
 
 def is_chat_message(item: object) -> bool:
-    """Tell whether an object is a LlamaIndex ChatMessage, or of a subclass."""
+    """Return whether an object is an instance of LlamaIndex's ChatMessage or a subclass."""
     return any(
         kind.__name__ == "ChatMessage" and kind.__module__.startswith("llama_index.")
         for kind in type(item).__mro__
@@ -27,22 +27,22 @@ def is_chat_message(item: object) -> bool:
 
 
 def as_dict(message: Any) -> dict[str, Any]:  # noqa: ANN401 - LlamaIndex's, which is not imported
-    """Return role, text, tool calls and the id of the call that a result answers.
+    """Convert a message to a dict with its role, text and tool calls, and for a tool result the id of its call.
 
-    Only text blocks are included, not reasoning, images, files and citations. Of `additional_kwargs`, id,
-    name, timestamp and tool_call_id are used; LlamaIndex's memory also stores its session id there.
+    Only text blocks are included, not reasoning, images, files or citations. Of `additional_kwargs`, only id, name,
+    timestamp and tool_call_id are used, since LlamaIndex's memory also stores other data there.
     """
-    beside = getattr(message, "additional_kwargs", None)
-    beside = beside if isinstance(beside, Mapping) else {}
+    extra = getattr(message, "additional_kwargs", None)
+    extra = extra if isinstance(extra, Mapping) else {}
     role = str(getattr(message.role, "value", message.role)).lower()
     blocks = list(getattr(message, "blocks", None) or ())
     said = [{"type": "text", "text": block.text} for block in blocks if _kind(block) == "text"]
-    calls = [*_calls(blocks)] or beside.get("tool_calls")
-    told = {name: beside[name] for name in ("id", "name", "timestamp", "tool_call_id") if beside.get(name)}
+    calls = [*_calls(blocks)] or extra.get("tool_calls")
+    fields = {name: extra[name] for name in ("id", "name", "timestamp", "tool_call_id") if extra.get(name)}
     return {
         "role": ROLES.get(role, role),
         "content": said,
-        **told,
+        **fields,
         **({"tool_calls": calls} if calls else {}),
     }
 
@@ -57,11 +57,11 @@ def _kind(block: object) -> object:
     return getattr(block, "block_type", None)
 
 
-LEAST_OVERLAP = 20  # characters; equal ends that are shorter may be coincidence
+LEAST_OVERLAP = 20  # characters; a shorter overlap may be a coincidence
 
 
 def is_node(item: object) -> bool:
-    """Tell whether an object is a LlamaIndex Document or node, or of a subclass."""
+    """Return whether an object is an instance of LlamaIndex's Document or node classes."""
     return any(
         kind.__name__ == "BaseNode" and kind.__module__.startswith("llama_index.")
         for kind in type(item).__mro__
@@ -69,11 +69,11 @@ def is_node(item: object) -> bool:
 
 
 def documents_of(nodes: Sequence[Any]) -> list[Document]:
-    """Return the documents that nodes are, or were cut from, in the order of each one's first node.
+    """Merge nodes to their source documents, in the order of each document's first node.
 
-    Nodes of one source document are merged again, without overlaps, with the metadata that all of them share.
-    So a changed document that passes through a pipeline again replaces its earlier version, although its
-    nodes have new ids. A node without a source is a document of its own.
+    The text of a document contains no overlap twice, and its metadata is what all its nodes share. Thus a changed document
+    that passes through a pipeline again replaces its earlier version, although its nodes have new ids. A node without a
+    source is a separate document.
 
     Args:
         nodes: Documents and text nodes, from a reader, a node parser or an IngestionPipeline.
@@ -98,11 +98,11 @@ def _document(name: str, nodes: list[Any]) -> Document:
 
 
 def whole_text(nodes: Sequence[Any]) -> str:
-    """Join nodes to their source text, each passage once.
+    """Join nodes to their source text, without repeating overlaps.
 
-    Uses the nodes' character positions if all have them; otherwise consecutive nodes overlap by their longest
-    common end and beginning of at least 20 characters. White space that a splitter dropped becomes a new
-    line.
+    Overlaps are found by the nodes' character positions if all have them. Otherwise the overlap of two consecutive nodes is
+    the longest end of the first, of at least 20 characters, with which the second begins. White space that a splitter dropped
+    becomes a newline.
 
     Args:
         nodes: nodes of one source, in order.
@@ -150,13 +150,13 @@ def _check_text(node: Any, position: int) -> None:  # noqa: ANN401
 
 
 def _check_neighbours(node: Any, here: set[str]) -> None:  # noqa: ANN401
-    """Reject part of a document, which would replace the whole and close the rest as removed."""
-    beside = [
+    """Reject a node whose neighbours are missing: an incomplete document would invalidate the memories of the missing part."""
+    extra = [
         neighbour
         for neighbour in (getattr(node, "prev_node", None), getattr(node, "next_node", None))
         if neighbour
     ]
-    if any(neighbour.node_id not in here for neighbour in beside):
+    if any(neighbour.node_id not in here for neighbour in extra):
         raise InvalidRequest(
             "content",
             f"nodes of document {shown(_source_id(node))} are missing: one has a neighbour that was not passed",

@@ -24,7 +24,7 @@ NOT_CONVERSATION = TOOL_ROLES | {"system", "developer", "remove"}
 
 
 def role_of(message: Message) -> Role:
-    """Return a message's role, as given or derived from the speaker's name."""
+    """Return a message's role; without one, it is derived from the speaker's name."""
     if message.role is not None:
         return Role(message.role)
     return Role.ASSISTANT if message.speaker.casefold() in AGENT_NAMES else Role.USER
@@ -35,9 +35,8 @@ def identified(items: Sequence[Any]) -> list[Any]:
 
     Unlike a position, this stays the same when earlier messages are trimmed.
     """
-    if all(
-        getattr(item, "id", None) for item in items
-    ):  # as in a LangGraph state, possibly with thousands of messages
+    # Fast path for a LangGraph state, which may have thousands of messages, all with ids.
+    if all(getattr(item, "id", None) for item in items):
         return list(items)
     said: Counter[str] = Counter()
     return [_identified(item, said) for item in plain(items)]
@@ -58,7 +57,7 @@ def _identified(item: Any, said: Counter[str]) -> Any:  # noqa: ANN401 - a Messa
 
 
 def id_of(item: Any) -> str | None:  # noqa: ANN401 - a Message, dict or LangChain message
-    """Return a message's id, or that of the tool call it answers; None if there is neither."""
+    """Return a message's id, or else the id of the tool call that it answers; None if it has neither."""
     read = item.get if isinstance(item, Mapping) else partial(getattr, item)
     named = (read("id", None), read("tool_call_id", None))
     identity = next((name for name in named if name is not None and name != ""), None)
@@ -67,14 +66,16 @@ def id_of(item: Any) -> str | None:  # noqa: ANN401 - a Message, dict or LangCha
     try:
         return str(identity)
     except ValueError as error:  # a number with more digits than Python formats
-        raise InvalidRequest("messages", f"an id cannot be written: {error}", "Give it as a text.") from None
+        raise InvalidRequest(
+            "messages", f"an id cannot be converted to text: {error}", "Pass it as a str."
+        ) from None
 
 
 def as_message(item: Any) -> Message | None:  # noqa: ANN401 - accepts any caller's message type
     """Convert a Message, dict or LangChain message to a Message; None for system and tool messages.
 
     Raises:
-        InvalidRequest: it is none of these.
+        InvalidRequest: the item has another type.
     """
     return None if role_named(item) in NOT_CONVERSATION else read_message(item)
 
@@ -87,10 +88,10 @@ def role_named(item: Any) -> str:  # noqa: ANN401 - a Message, dict or LangChain
 
 
 def read_message(item: Any) -> Message:  # noqa: ANN401 - a Message, dict or LangChain message
-    """Convert an item of a conversation to a Message, whatever its role.
+    """Convert an item of a conversation with any role to a Message.
 
     Raises:
-        InvalidRequest: it is not a message.
+        InvalidRequest: the item is not a message.
     """
     if isinstance(item, Message):
         return item
@@ -108,10 +109,10 @@ def read_message(item: Any) -> Message:  # noqa: ANN401 - a Message, dict or Lan
 def _from_dict(item: Mapping[str, Any]) -> Message:
     role, text = role_named(item), item.get("content", item.get("text"))
     if text is None and ("content" in item or "text" in item or item.get("tool_calls")):
-        text = ""  # OpenAI writes messages with only tool calls, and refusals, like this
+        text = ""  # OpenAI's format of refusals and of messages with only tool calls
     if text is None:
         raise InvalidRequest(
-            "messages", f"a dict with keys {sorted(item)} has no content", "Give it a 'content' key."
+            "messages", f"a dict with keys {sorted(item)} has no content", "Add a 'content' key."
         )
     names = (name for name in (item.get("speaker"), item.get("name")) if isinstance(name, str) and name)
     speaker = next(names, ROLES.get(role, role))  # a name that is not text is ignored
@@ -130,7 +131,7 @@ def text_of(content: Any) -> str:  # noqa: ANN401 - content blocks are provider-
     """Return the text of a message's content, which may be blocks; images and other blocks are ignored.
 
     Raises:
-        InvalidRequest: it is neither text nor blocks.
+        InvalidRequest: the content is neither text nor a list of blocks.
     """
     if isinstance(content, str):
         return content
@@ -147,26 +148,26 @@ MAX_TOOL_RESULT = 4_000  # characters of call and result together
 MAX_ARGUMENTS = 1_000  # characters of a call's arguments
 
 Calls = Mapping[str, tuple[str, object]]
-"""Name and arguments of each tool call, by its id."""
+"""The name and arguments of each tool call, by its id."""
 
 
 def checked_roles(roles: Iterable[Role | str]) -> frozenset[Role]:
     """Validate the roles to retain.
 
     Raises:
-        InvalidRequest: a role is unknown, or there is none.
+        InvalidRequest: a role is unknown, or the list is empty.
     """
     names = (roles,) if isinstance(roles, str) else checked_list(roles, "roles")
     if not names:
-        raise InvalidRequest("roles", "there is none", "Name user, assistant or tool, or several of them.")
+        raise InvalidRequest("roles", "it is empty", "Pass one or more of user, assistant and tool.")
     return frozenset(choice(Role, role, "roles") for role in names)
 
 
 def heard(items: Sequence[Any], roles: frozenset[Role]) -> list[Message]:
-    """Return the non-empty messages of these roles, in order.
+    """Return the non-empty messages with these roles, in order.
 
-    The text of a tool result includes its call, which is looked up among the items. An assistant's message
-    with only tool calls is empty. Messages over the limit are cut, not rejected.
+    The text of a tool result includes its call, which must be one of the items. An assistant message with only tool calls
+    counts as empty. Messages over the limit are truncated.
 
     Args:
         items: Message, dicts with role and content, or LangChain messages.
@@ -198,8 +199,8 @@ def _tool_result(item: Any, calls: Calls) -> Message:  # noqa: ANN401 - a dict o
     result = clean_text(text_of(_field(item, "content") or ""))
     outcome = "failed" if _field(item, "status") == "error" else "returned"
     text = f"{name}({cut(_written(arguments), MAX_ARGUMENTS)}) {outcome}: {result}" if result else ""
-    beside = _field(item, "additional_kwargs")
-    stamp = _field(item, "timestamp") or (beside.get("timestamp") if isinstance(beside, Mapping) else None)
+    extra = _field(item, "additional_kwargs")
+    stamp = _field(item, "timestamp") or (extra.get("timestamp") if isinstance(extra, Mapping) else None)
     return Message(cut(text, MAX_TOOL_RESULT), f"tool {name}", stamp, id_of(item), Role.TOOL)
 
 
@@ -215,12 +216,12 @@ def _calls(items: Sequence[Any]) -> Iterator[tuple[str, tuple[str, object]]]:
 
 
 def _word(value: object) -> str:
-    """Return a name or id of a call; empty if it is not text."""
+    """Return a call's name or id, or an empty text if the value is not text."""
     return value if isinstance(value, str) else ""
 
 
 def _written(arguments: object) -> str:
-    """Format the arguments of a call as in code: names and JSON values."""
+    """Format the arguments of a call as `name=value`, with JSON values."""
     if not isinstance(arguments, Mapping):
         return _word(arguments)
     try:
@@ -240,7 +241,7 @@ def _field(item: Any, name: str) -> Any:  # noqa: ANN401 - a Message, dict or La
 
 
 def cut(text: str, limit: int) -> str:
-    """Cut a text to at most `limit` characters, with a note of its original length."""
+    """Truncate a text to at most `limit` characters, including a note of its original length."""
     if len(text) <= limit:
         return text
     mark = f" ... [cut: {len(text):,} characters]"

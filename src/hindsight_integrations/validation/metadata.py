@@ -28,8 +28,8 @@ from hindsight_integrations.model.metadata import (
 from hindsight_integrations.model.text import clean_text
 
 MAX_METADATA = 16_384  # bytes of keys and values together
-MAX_FILTER_DEPTH = 8  # levels, as for tag_groups
-MAX_FILTERS = 64  # as many as tag lists in tag_groups
+MAX_FILTER_DEPTH = 8  # levels; the limit of tag_groups
+MAX_FILTERS = 64  # the limit of tag lists in tag_groups
 MAX_FILTER_VALUES = 10_000  # per operator in, nin, any or all
 
 _FORMS = (
@@ -39,13 +39,12 @@ _FORMS = (
 
 
 def checked_metadata(metadata: object) -> dict[str, MetadataValue]:
-    """Normalise metadata: text, finite numbers, booleans and lists of them are kept, other values become text.
+    """Normalise metadata: text, finite numbers, booleans and lists of them are kept; other values are converted to text.
 
-    None is dropped, also within lists. Sets become lists, sorted by repr.
+    None is dropped, even in lists. Sets become lists, sorted by repr.
 
     Raises:
-        InvalidRequest: it is not a mapping, a number has too many digits, or keys and values together exceed
-            16 kB.
+        InvalidRequest: the value is not a mapping, a number has too many digits, or keys and values together exceed 16 kB.
     """
     if not isinstance(metadata, Mapping):
         remedy = 'Pass a mapping: {"channel": "mail", "year": 2024}.'
@@ -59,7 +58,7 @@ def checked_metadata(metadata: object) -> dict[str, MetadataValue]:
         raise InvalidRequest("metadata", str(error), "Pass strings.") from None
     if size > MAX_METADATA:
         raise InvalidRequest(
-            "metadata", f"it takes {size:,} bytes, over the limit of {MAX_METADATA:,}", "Keep it small."
+            "metadata", f"it has {size:,} bytes, over the limit of {MAX_METADATA:,}", "Store less."
         )
     return kept
 
@@ -90,15 +89,15 @@ def _stored_scalar(value: object) -> MetadataScalar:
 
 
 def checked_metadata_filter(given: GivenMetadata) -> MetadataTest | None:
-    """Validate a filter on metadata and convert it to typed values; None if it is empty.
+    """Validate a filter on metadata and convert it to typed values; return None if it is empty.
 
     Args:
-        given: a mapping of keys to required values, typed filters and groups, their JSON form, or a list of
-            these, all of which must match. {"key": ..., "value": ...} and {"filters": [...]} are JSON forms.
+        given: a mapping of keys to required values, a typed filter or group, its JSON form, or a list of these, all of which
+            must match. {"key": ..., "value": ...} and {"filters": [...]} are read as JSON forms.
 
     Raises:
-        InvalidRequest: its form is unknown, an operator or condition is unknown, a value does not fit its
-            operator, or there are too many or too deeply nested filters.
+        InvalidRequest: the form, an operator or a condition is unknown, a value is not valid for its operator, or there are
+            too many or too deeply nested filters.
     """
     if given is None:
         return None
@@ -107,13 +106,13 @@ def checked_metadata_filter(given: GivenMetadata) -> MetadataTest | None:
     if count > MAX_FILTERS:
         raise InvalidRequest(
             "metadata",
-            f"there are {count} filters in it, over the limit of {MAX_FILTERS}",
-            "Use the operator in for many values of one key.",
+            f"it has {count} filters, over the limit of {MAX_FILTERS}",
+            "Use the operator `in` to compare one key with many values.",
         )
     return checked if count else None
 
 
-def _condition(given: Any, place: str, depth: int) -> MetadataTest:  # noqa: ANN401 - whatever a caller gives
+def _condition(given: Any, place: str, depth: int) -> MetadataTest:  # noqa: ANN401 - any caller's type
     if depth > MAX_FILTER_DEPTH:
         reason = f"it is nested deeper than {MAX_FILTER_DEPTH} levels"
         raise InvalidRequest("metadata", reason, "Flatten it.")
@@ -156,14 +155,14 @@ def _filter(key: Any, value: Any, operator: Any, place: str) -> MetadataFilter: 
 
 
 def _compared(value: Any, operator: MetadataOperator, place: str) -> MetadataValue:  # noqa: ANN401
-    """Normalise the value to compare with, as `stored_value` does, with lists as tuples."""
+    """Normalise the value of a filter in the same way as stored values; lists become tuples."""
     listed = isinstance(value, list | tuple | set | frozenset)
     if operator in OF_LISTS:
         if not listed:
             raise _unfit(value, operator, place, "a list of text, numbers or booleans")
         if len(value) > MAX_FILTER_VALUES:
-            reason = f"there are {len(value):,} in it, over the limit of {MAX_FILTER_VALUES:,}"
-            raise InvalidRequest(place, reason, "Ask for fewer.")
+            reason = f"it has {len(value):,} values, over the limit of {MAX_FILTER_VALUES:,}"
+            raise InvalidRequest(place, reason, "Pass fewer values.")
         return tuple(_scalar(item, operator, place) for item in value)
     if listed and operator in (MetadataOperator.EQ, MetadataOperator.NE):
         return tuple(_scalar(item, operator, place) for item in value)
@@ -174,7 +173,7 @@ def _compared(value: Any, operator: MetadataOperator, place: str) -> MetadataVal
 
 def _scalar(value: Any, operator: MetadataOperator, place: str) -> MetadataScalar:  # noqa: ANN401
     if value is None:
-        raise InvalidRequest(place, "it is None, which no memory has", "Use the operator is_empty.")
+        raise InvalidRequest(place, "it is None, which is never stored", "Use the operator `is_empty`.")
     accepted = "a number or text" if operator in ORDERED else "text, a number or a boolean"
     if not isinstance(value, str | bool | np.bool_ | Integral | Real):
         raise _unfit(value, operator, place, accepted)
@@ -185,7 +184,9 @@ def _scalar(value: Any, operator: MetadataOperator, place: str) -> MetadataScala
 
 
 def _unfit(value: object, operator: MetadataOperator, place: str, accepted: str) -> InvalidRequest:
-    return InvalidRequest(place, f"{shown(value)} does not fit {operator.value}", f"Pass {accepted}.")
+    return InvalidRequest(
+        place, f"{shown(value)} is not valid for the operator {operator.value}", f"Pass {accepted}."
+    )
 
 
 def _count(condition: MetadataTest) -> int:

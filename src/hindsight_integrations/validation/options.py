@@ -15,20 +15,20 @@ from hindsight_integrations.model.options import (
 from hindsight_integrations.validation.limits import MAX_TOKENS
 
 STANDING_RECALL: Final = RECALL_DEFAULTS.keys() - {"embedding"}
-"""Recall options that may be set for all questions; a vector belongs to one question."""
+"""Recall options that an integration may set for all questions; `embedding` is specific to one question."""
 
 STANDING_REFLECT: Final = REFLECT_DEFAULTS.keys() - {"operation"}
-"""Reflect options that may be set for all questions; `operation` is the key of one reflection."""
+"""Reflect options that an integration may set for all questions; `operation` identifies one reflection."""
 
 PROMPT_DEFAULTS: Final[RecallOptions] = {
     "max_tokens": 2048,
     "budget": "low",
     "text": "compact",
-    "relevance": "likely",  # no prompt line is spent on filler
+    "relevance": "likely",  # omits weak matches, which would waste the prompt's tokens
     "include_records": True,
     "include_core": True,
 }
-"""For memory that is added to prompts: recall node, middleware, HindsightMemory, HindsightMemoryBlock."""
+"""Defaults for memory in prompts: recall node, middleware, HindsightMemory and HindsightMemoryBlock."""
 
 SEARCH_DEFAULTS: Final[RecallOptions] = {
     **PROMPT_DEFAULTS,
@@ -36,10 +36,10 @@ SEARCH_DEFAULTS: Final[RecallOptions] = {
     "budget": "mid",
     "include_core": False,
 }
-"""For programs that search memories: retrievers."""
+"""Defaults for searches by programs: retrievers."""
 
 TOOL_DEFAULTS: Final[RecallOptions] = {**SEARCH_DEFAULTS, "max_tokens": 2048}
-"""For models that search memories: tools."""
+"""Defaults for searches by models: tools."""
 
 WITH_K: Final[RecallOptions] = {
     "text": "compact",
@@ -47,21 +47,21 @@ WITH_K: Final[RecallOptions] = {
     "include_records": False,
     "include_core": False,
 }
-"""Used with all of them if `k` is given: exactly the best `k` memories, and nothing else."""
+"""Overrides of all these defaults if `k` is set: exactly the best `k` memories, without records or core memory."""
 
 SEARCH_WITH_K: Final[RecallOptions] = {**WITH_K, "max_tokens": MAX_TOKENS}
-"""The same for retrievers, without a token budget."""
+"""Overrides for retrievers if `k` is set, which remove the token budget as well."""
 
 
 def with_defaults(
     options: Mapping[str, Any], defaults: RecallOptions, with_k: RecallOptions = WITH_K
 ) -> RecallOptions:
-    """Return an integration's recall options: the caller's, with defaults for those missing or None.
+    """Return an integration's recall options: the caller's options, with defaults for missing ones and for None.
 
     Args:
-        options: options of `bank.recall`, which validates their values.
+        options: the caller's options; `bank.recall` validates their values.
         defaults: the integration's defaults.
-        with_k: replaces some defaults if `k` is given.
+        with_k: overrides of the defaults if `k` is set.
     """
     own: dict[str, Any] = {**defaults, **({} if options.get("k") is None else with_k)}
     chosen = {name: value for name, value in options.items() if value is not None or name not in own}
@@ -71,15 +71,15 @@ def with_defaults(
 def accept_options(
     options: Mapping[str, Any], known: Collection[str], field: str | None = None
 ) -> dict[str, Any]:
-    """Check the names of options; iterators become tuples, so that they can be used repeatedly.
+    """Check the names of options, and convert iterators to tuples, so that they can be used repeatedly.
 
     Args:
         options: the caller's options.
-        known: allowed names.
+        known: the valid names.
         field: the argument that contains them; None if they are arguments themselves.
 
     Raises:
-        InvalidRequest: a name is unknown; the error suggests the closest.
+        InvalidRequest: a name is unknown; the error suggests the closest valid one.
     """
     if unknown := [str(name) for name in options if name not in known]:
         nearest = get_close_matches(unknown[0], known, 1)
@@ -95,7 +95,7 @@ def checked_recall_options(options: object) -> dict[str, Any]:
     """Check the names in an integration's `recall_options`; `bank.recall` validates the values.
 
     Raises:
-        InvalidRequest: it is not a mapping, or has an unknown option or one that differs by question.
+        InvalidRequest: the value is not a mapping, or an option is unknown or specific to one question.
     """
     return _checked_mapping(
         options, "recall_options", STANDING_RECALL - {"max_tokens"}, 'of recall, as {"k": 5}'
@@ -106,7 +106,7 @@ def checked_reflect_options(options: object) -> dict[str, Any]:
     """Check the names in an integration's `reflect_options`; `bank.reflect` validates the values.
 
     Raises:
-        InvalidRequest: it is not a mapping, or has an unknown option or one that differs by question.
+        InvalidRequest: the value is not a mapping, or an option is unknown or specific to one question.
     """
     return _checked_mapping(
         options, "reflect_options", STANDING_REFLECT, 'of reflect, as {"strategy": "agentic"}'
@@ -125,7 +125,7 @@ def checked_tokens(tokens: object, field: str, *, least: int, most: int | None =
     """Validate a number of tokens.
 
     Raises:
-        InvalidRequest: it is not an integer, or out of range.
+        InvalidRequest: the value is not an integer, or out of range.
     """
     if (
         not isinstance(tokens, int)
@@ -135,6 +135,6 @@ def checked_tokens(tokens: object, field: str, *, least: int, most: int | None =
     ):
         bounds = f"at least {least}" if most is None else f"{least} to {most:,}"
         raise InvalidRequest(
-            field, f"{shown(tokens)} is not a number of tokens", f"Pass a whole number, {bounds}."
+            field, f"{shown(tokens)} is not a valid number of tokens", f"Pass a whole number, {bounds}."
         )
     return tokens

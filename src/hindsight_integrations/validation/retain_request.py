@@ -1,4 +1,4 @@
-"""Validation of a retain, and the request the pipeline processes."""
+"""Validation of a retain, and the validated request that the pipeline processes."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def checked_options(
     """Validate the extraction options of one retain.
 
     Args:
-        on_model_failure: "raise", "queue", or None.
-        background: whether to defer all model calls.
-        timeout_s: seconds, or None.
+        on_model_failure: "raise" or "queue"; None uses the setting.
+        background: True defers all model calls to a task.
+        timeout_s: the time limit of extraction in seconds; None uses the setting.
 
     Raises:
-        InvalidRequest: one is out of range.
+        InvalidRequest: an option is out of range.
     """
     if timeout_s is not None:
         check_seconds("extraction_timeout_s", timeout_s)
@@ -60,16 +60,17 @@ class RetainRequest:
     """One validated retain.
 
     Attributes:
-        intake: messages or document.
+        intake: the messages or the document.
         bank: the bank's name.
-        zone: time zone of dates without one.
-        thread: the conversation.
-        context: a description of the source.
-        tags: visibility tags for every unit.
-        metadata: the caller's values for every unit.
-        entities: entities that every unit mentions, according to the caller.
-        facts: facts already extracted; None means extract them.
-        dropped: messages that a fork dropped; messages that share a memory with them are extracted again.
+        zone: the time zone of dates without one.
+        thread: the id of the conversation.
+        context: the caller's description of the source.
+        tags: the visibility tags of every unit.
+        metadata: the metadata of every unit.
+        entities: the entities that every unit mentions, as supplied by the caller.
+        facts: the facts that the caller extracted; None extracts them with the model or verbatim.
+        options: the overrides of the extraction settings.
+        dropped: the messages that a fork dropped; messages that share a memory with them are extracted again.
     """
 
     intake: Intake
@@ -86,7 +87,7 @@ class RetainRequest:
 
     @property
     def slots(self) -> frozenset[tuple[str, str, str]]:
-        """What no other retain may process at the same time: each message, or the document."""
+        """The keys of the messages or the document, which no other retain may process at the same time."""
         return frozenset((self.bank, *place) for place in self.intake.moments)
 
 
@@ -105,14 +106,14 @@ def retain_request(
     Args:
         item: the content to retain.
         bank: the bank.
-        clock: gives the mention time of content without one.
-        dates: how to read times.
-        append: append the text to the document with that id.
-        redact: replaces text that must not be stored.
-        options: how this retain differs from the settings.
+        clock: the clock, whose time is the mention time of content without one.
+        dates: the time zone and date order of times without their own.
+        append: True appends the text to the document with that id.
+        redact: a function that replaces text which must not be stored.
+        options: the overrides of the extraction settings.
 
     Raises:
-        InvalidRequest: the input is empty, over a limit or inconsistent, or `redact` failed.
+        InvalidRequest: the input is empty, over a limit or inconsistent, or `redact` did not return text.
     """
     thread = checked_words(item.thread, "thread")
     return RetainRequest(
@@ -147,10 +148,10 @@ def retain_request(
 
 
 def checked_fact(fact: ExtractedFact | Mapping[str, Any], position: int) -> ExtractedFact:
-    """Validate a fact given by the caller, and clean its text.
+    """Validate a fact that the caller supplied, and clean its text.
 
     Raises:
-        InvalidRequest: it does not fit the schema, or it or a part of it has an unknown key.
+        InvalidRequest: the fact does not match the schema, or has an unknown key at any level.
     """
     try:
         parsed = ExtractedFact.model_validate(fact, context=REFUSE_UNKNOWN_KEYS)

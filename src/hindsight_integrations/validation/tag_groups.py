@@ -1,4 +1,4 @@
-"""Validation of conditions on tags, typed or as JSON, by a pydantic union."""
+"""Validation of conditions on tags, as typed values or JSON, with a pydantic union."""
 
 from __future__ import annotations
 
@@ -33,22 +33,21 @@ from hindsight_integrations.model.requests import (
 from hindsight_integrations.validation.limits import checked_tags
 
 MAX_GROUP_DEPTH = 8  # levels of tag_groups, including leaves
-MAX_GROUP_LEAVES = 64  # as many as MAX_TAGS
+MAX_GROUP_LEAVES = 64  # tag lists; equal to MAX_TAGS
 
-_FORMS = 'Use {"tags": [...], "match": ...}, {"and": [...]}, {"or": [...]}, {"not": {...}}, or TagLeaf and its like.'
+_FORMS = 'Use {"tags": [...], "match": ...}, {"and": [...]}, {"or": [...]}, {"not": {...}}, or TagLeaf, TagAnd, TagOr or TagNot.'
 
 
-def checked_tag_groups(given: GivenGroup | Sequence[GivenGroup]) -> tuple[TagGroup, ...]:
+def checked_tag_groups(value: GivenGroup | Sequence[GivenGroup]) -> tuple[TagGroup, ...]:
     """Validate conditions on tags and clean the tags; a single condition is accepted.
 
     Args:
-        given: typed values, their JSON form, or both mixed; all must match.
+        value: the conditions as typed values, JSON or a mix of both; all must match.
 
     Raises:
-        InvalidRequest: a condition has an unknown form or no tags, or there are too many or too deeply nested
-            conditions.
+        InvalidRequest: a condition has an unknown form or no tags, or there are too many or too deeply nested conditions.
     """
-    groups = [given] if isinstance(given, Mapping | TagLeaf | TagAnd | TagOr | TagNot) else given
+    groups = [value] if isinstance(value, Mapping | TagLeaf | TagAnd | TagOr | TagNot) else value
     if not groups:
         return ()
     try:
@@ -62,8 +61,8 @@ def checked_tag_groups(given: GivenGroup | Sequence[GivenGroup]) -> tuple[TagGro
     if leaves > MAX_GROUP_LEAVES:
         raise InvalidRequest(
             "tag_groups",
-            f"there are {leaves} tag lists in it, over the limit of {MAX_GROUP_LEAVES}",
-            "Put tags that share a mode into one list.",
+            f"it has {leaves} tag lists, over the limit of {MAX_GROUP_LEAVES}",
+            "Combine tags with the same match mode in one list.",
         )
     return checked
 
@@ -73,13 +72,15 @@ def _checked_leaf_tags(tags: object, info: ValidationInfo) -> tuple[str, ...]:
         raise InvalidRequest("tags", f"{shown(tags)} is not a list of tags", "Pass a list of strings.")
     cleaned = checked_tags(tags)
     if not cleaned and info.data.get("match") is not TagsMatch.EXACT:
-        raise InvalidRequest("tags", "it is empty", "Name a tag; match='exact' selects untagged memories.")
+        raise InvalidRequest(
+            "tags", "it is empty", "Pass at least one tag, or match='exact' to select untagged memories."
+        )
     return cleaned
 
 
 class _Leaf(BaseModel):
     match: Annotated[
-        TagsMatch, PlainValidator(lambda given: choice(TagsMatch, given or TagsMatch.ANY_STRICT, "match"))
+        TagsMatch, PlainValidator(lambda value: choice(TagsMatch, value or TagsMatch.ANY_STRICT, "match"))
     ] = TagsMatch.ANY_STRICT
     tags: Annotated[tuple[str, ...], PlainValidator(_checked_leaf_tags)]
 
@@ -96,9 +97,9 @@ class _Not(BaseModel):
     group: _Condition = Field(alias="not")
 
 
-def _as_json(given: object) -> object:
+def _as_json(value: object) -> object:
     """Convert a typed value, or any mapping, to a dict for validation."""
-    match given:
+    match value:
         case TagLeaf(tags=tags, match=match):
             return {"tags": tags, "match": match}
         case TagAnd(groups=groups):
@@ -107,16 +108,16 @@ def _as_json(given: object) -> object:
             return {"or": groups}
         case TagNot(group=group):
             return {"not": group}
-    return dict(given) if isinstance(given, Mapping) else given
+    return dict(value) if isinstance(value, Mapping) else value
 
 
-def _form(given: object) -> str | None:
+def _form(value: object) -> str | None:
     """Return the kind of a condition in JSON form, by its keys; None if unknown."""
-    if not isinstance(given, Mapping):
+    if not isinstance(value, Mapping):
         return None
-    if "tags" in given:
-        return "tags" if given.keys() <= {"tags", "match"} else None
-    return str(next(iter(given))) if len(given) == 1 else None
+    if "tags" in value:
+        return "tags" if value.keys() <= {"tags", "match"} else None
+    return str(next(iter(value))) if len(value) == 1 else None
 
 
 _Condition = Annotated[
@@ -140,8 +141,8 @@ def _depth_and_leaves(group: TagGroup) -> tuple[int, int]:
 
 
 def _refusal(problem: ErrorDetails) -> InvalidRequest:
-    """Convert pydantic's first error: where, what is wrong, and the valid forms."""
-    where, given = _place(problem["loc"]), problem["input"]
+    """Convert pydantic's first error to an InvalidRequest with the place, the reason and the valid forms."""
+    where, value = _place(problem["loc"]), problem["input"]
     context: Any = problem.get("ctx", {})
     if isinstance(cause := context.get("error"), InvalidRequest):
         return InvalidRequest(where, cause.reason, cause.remedy)
@@ -149,11 +150,11 @@ def _refusal(problem: ErrorDetails) -> InvalidRequest:
         case "recursion_depth_exceeded":
             return _too_deep()
         case "too_long":
-            reason = f"there are {context['actual_length']}, over the limit of {MAX_GROUP_LEAVES}"
+            reason = f"it has {context['actual_length']} conditions, over the limit of {MAX_GROUP_LEAVES}"
             return InvalidRequest(where, reason, "Use fewer.")
         case "tuple_type" | "too_short":
-            return InvalidRequest(where, f"{shown(given)} is not a list of conditions", _FORMS)
-    return InvalidRequest(where, f"{shown(given)} is not a condition on tags", _FORMS)
+            return InvalidRequest(where, f"{shown(value)} is not a list of conditions", _FORMS)
+    return InvalidRequest(where, f"{shown(value)} is not a condition on tags", _FORMS)
 
 
 def _too_deep() -> InvalidRequest:
@@ -161,7 +162,7 @@ def _too_deep() -> InvalidRequest:
 
 
 def _place(location: tuple[int | str, ...]) -> str:
-    """Format a location as Python code, `tag_groups[0].and[1].match`."""
+    """Format a location like an expression, such as `tag_groups[0].and[1].match`."""
     place, of_union = "tag_groups", False
     for part in location:
         if isinstance(part, int):

@@ -5,7 +5,7 @@
 Three sets of LoCoMo questions: those that name a time; each fourth of the others with the year of most turns added ("... in
 2023?"); and each fourth with a "since" added of which a share of all turns is, where it was said since then. Each is asked in
 four ways: as it is; with the words of the time searched for as well (`_without` cuts nothing); with time searched whatever
-share of the bank is of it, and never (`SAYS_NOTHING` out of reach, and 0). Share of the evidence turns that what recall returns covers, at
+share of the bank is of it, and never (`UNSELECTIVE` out of reach, and 0). Share of the evidence turns that what recall returns covers, at
 four budgets, nobody reranks; numpy and FTS5. The constants of `recall/retrieval.py` were chosen on conv-26, 41, 43.
 """
 
@@ -46,8 +46,8 @@ def ways() -> Mapping[str, AbstractContextManager[object]]:
     return {
         "as it is": nullcontext(),
         "words of the time searched": patch(f"{ASKED_TIME}._without", lambda text, _found: text),
-        "time always searched": patch(f"{ASKED_TIME}.SAYS_NOTHING", 2.0),
-        "time never searched": patch(f"{ASKED_TIME}.SAYS_NOTHING", 0.0),
+        "time always searched": patch(f"{ASKED_TIME}.UNSELECTIVE", 2.0),
+        "time never searched": patch(f"{ASKED_TIME}.UNSELECTIVE", 0.0),
     }
 
 

@@ -1,1 +1,1 @@
-"""Time expressions: when an event happened (retain), and which time window a question asks for (recall)."""
+"""Time expressions: the time of an event in a statement (retain), and the time window of a question (recall)."""

@@ -51,7 +51,7 @@ _QUOTED = re.compile("|".join(map(_quotation, _PAIRS)))
 _HEADED = re.compile(r":\s+(?P<title>[^\s?!][^\n?!]*?)(?=[?!\n]|\.\s|\.?\s*$)")
 """The text after a colon, up to the end of the sentence."""
 _TITLE_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
-# Minimum letters of a word that titles capitalise; "of", "the", "del", "f\u00fcr" may be lower case.
+# Minimum number of letters of a word that titles capitalise; "of", "the", "del", "f\u00fcr" may be lower case.
 _SHORTEST = 4
 _GOES_ON = re.compile(rf"(?:\s+(?=[^\W\d_]{{{_SHORTEST}}})[^\W\d_][\w'\u2019-]+){{3}}")
 """Three longer words after a time."""
@@ -262,7 +262,7 @@ _DATE = re.compile(
 # Amounts of money: without a verb they may have been spent or be due.
 _AMOUNT = re.compile(r"[$\u20ac\u00a3]|[0-9][.,][0-9]{2}(?![0-9])")
 _TOKEN = re.compile(r"[^\W\d_]+")
-_TELLING = 4  # minimum letters of a time word inside a compound ("Freitagabend")
+_TELLING = 4  # minimum number of letters of a time word inside a compound ("Freitagabend")
 
 
 def find_window(

@@ -20,7 +20,7 @@ from hindsight_integrations.model.time import Weekday
 
 YearlyTime = Callable[[int], Span]
 Shares = tuple[int, int, int]  # parts first to last (from 0, last excluded) of how many
-NEVER = r"(?!)"  # a pattern that matches nothing
+NEVER = r"(?!)"  # a pattern without matches
 
 
 class Which(IntEnum):
@@ -456,7 +456,7 @@ def check_words(language: str, words: Words) -> None:
 
 
 class Direction(StrEnum):
-    """Where a time without a year lies: questions are about the past, announcements about the future."""
+    """The direction in which a time without a year is resolved: the past for questions, the future for announcements."""
 
     PAST = "past"
     FUTURE = "future"
@@ -540,7 +540,7 @@ class TimeRules:
 
 
 _REMEMBERED = 20_000  # size of the cache from first words to rules
-_MOST_STATES = 5_000  # maximum first words of a rule; a rule with more is tried at every word
+_MOST_STATES = 5_000  # maximum number of first words of a rule; a rule with more is tried at every word
 _MOST_REPEATS = 6
 _FRAGMENT_LETTERS = 0xF0000  # private use
 _FIRST_WORD = re.compile(r"\w+")
@@ -548,7 +548,7 @@ _FIGURE = re.compile(r"\d")
 
 
 class _State(IntEnum):
-    """What is known about the first word of a pattern's matches."""
+    """The kind of constraint on the first word of a pattern's matches."""
 
     OPEN = 0  # a prefix of the word; the pattern continues
     CLOSED = 1  # the whole word

@@ -1,4 +1,4 @@
-"""The loop of an agentic reflection: a conversation with one tool call per step (reference, "Configuration Defaults")."""
+"""Run an agentic reflection as a conversation with one tool call per step (reference, "Configuration Defaults")."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from hindsight_integrations.reflect.context import ReflectContext
 MOST_STEPS: Mapping[Budget, int] = {Budget.LOW: 5, Budget.MID: 10, Budget.HIGH: 10}
 """Maximum number of tool calls by budget (reference, "Configuration Defaults": at most 10)."""
 
-WRONG_CALLS = 2  # in a row, after which the model must answer
-RESULT_SHARE = 0.5  # of the memory budget, for a single result
+WRONG_CALLS = 2  # number of consecutive failed tool calls after which the model must answer
+RESULT_SHARE = 0.5  # maximum share of the memory budget for a single result
 CONTEXT_SHARE = 4  # limit of all results together, as a multiple of the limit of one result
 
-REPEATED = "this very call was made before, its result stands above."
+REPEATED = "this call was made before; its result is above."
 STEPS_TAKEN = "All steps are taken."
 TOO_MANY_WRONG = "Two calls in a row gave nothing usable."
 CONTEXT_FULL = "There is no room for further results."
@@ -58,13 +58,13 @@ class Progress:
         messages: the conversation.
         steps: tools called.
         calls: number of model calls.
-        tokens_in: prompt tokens it reported.
-        tokens_out: completion tokens it reported.
-        answer: the model's answer; None until it is given, and if it is written after the loop.
-        why: the reason the model must answer now, as shown to it; empty while it may go on.
+        tokens_in: prompt tokens reported.
+        tokens_out: completion tokens reported.
+        answer: the model's answer; None before it is given, or if it is written after the loop.
+        why: the reason shown to the model why it must answer now; empty if it may continue.
         step: the tool call to make next; None if there is none.
-        done: whether the next step is the answer.
-        spent: tokens of results so far.
+        done: whether no more tools are called, so that the answer is next.
+        spent: total tokens of the results so far.
     """
 
     messages: list[PromptMessage]
@@ -126,7 +126,7 @@ class AgenticLoop:
         streamed: bool = False,
     ) -> None:
         if context.reads is None:
-            raise InvalidRequest("strategy", "agentic reads a bank, and there is none here", 'Pass "single".')
+            raise InvalidRequest("strategy", '"agentic" needs a bank to read from', 'Pass "single".')
         most = max(1, round(query.recall.max_tokens * RESULT_SHARE))
         self._tool_context = ToolContext(context.reads(query.recall), Numbering(index), most)
         self._query, self._model, self._context = query, model, context
@@ -140,7 +140,7 @@ class AgenticLoop:
         return self._tool_context.numbers.shown
 
     async def begin(self, tiers: MemoryTiers) -> Progress:
-        """Start the conversation with the memories plain recall found.
+        """Start the conversation with the memories returned by recall.
 
         Args:
             tiers: the memories.
@@ -187,14 +187,14 @@ class AgenticLoop:
         return progress
 
     async def answer(self, progress: Progress, tiers: MemoryTiers) -> AnsweredQuestion:
-        """Return the answer the steps led to; if there is none yet, ask the model for it without tools.
+        """Return the model's answer; if it has not answered yet, ask for the answer without tools.
 
         Args:
             progress: the steps taken.
-            tiers: the memories plain recall found.
+            tiers: the memories returned by recall.
 
         Raises:
-            MalformedOutput: the model gave no answer, or none that fits the caller's schema.
+            MalformedOutput: no answer could be parsed, or it could not be converted to the caller's schema.
             ModelError: the model failed.
         """
         progress, answer = progress.copy(), progress.answer
@@ -211,16 +211,16 @@ class AgenticLoop:
     async def conclude(
         self, written: WrittenAnswer, progress: Progress, tiers: MemoryTiers
     ) -> AnsweredQuestion:
-        """Make the reflection from a written answer and the steps taken.
+        """Build the reflection from a written answer and the steps taken.
 
         Args:
             written: the answer.
             progress: the steps taken.
-            tiers: the memories plain recall found.
+            tiers: the memories returned by recall.
 
         Raises:
             MalformedOutput: the model could not convert the answer to the caller's schema.
-            ModelError: the model failed at this.
+            ModelError: the model failed.
         """
         callers = self._toolbox.callers
         written.steps = progress.steps
@@ -244,7 +244,7 @@ class AgenticLoop:
         return taken, message
 
     def _why(self, progress: Progress) -> str:
-        """Return the reason the model must answer now; "" if it may go on."""
+        """Return the reason why the model must answer now; "" if it may continue."""
         if len(progress.steps) >= self._most_steps:
             return STEPS_TAKEN
         if progress.wrong >= WRONG_CALLS:
@@ -252,7 +252,7 @@ class AgenticLoop:
         return CONTEXT_FULL if progress.spent >= CONTEXT_SHARE * self._tool_context.max_tokens else ""
 
     def _step_problem(self, step: LookupStep) -> str:
-        """Describe the faults of a final step for the model; a faulty tool call is reported by its tool instead."""
+        """Describe the faults of a final answer for the model; faults of a tool call are reported by the tool."""
         if step.tool != ANSWER or not isinstance(step, ReflectStepAnswer):
             return ""
         if step.answer is None:

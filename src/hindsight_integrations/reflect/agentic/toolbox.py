@@ -1,4 +1,4 @@
-"""The tools over memory, and the toolbox that calls them and the caller's."""
+"""Tools of an agentic reflection: those that read memory, and those supplied by the caller."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ from hindsight_integrations.reflect.context import ANY_TIME, MemoryReads, Period
 
 
 class Numbering:
-    """Number the memories shown; numbering continues across results, and a memory keeps its number.
+    """Assigns numbers to the shown memories; the numbers continue across results, and a memory keeps its number.
 
     Args:
-        first: the memories shown so far, by recall or earlier in the conversation.
+        first: the memories shown before, by recall or earlier in the conversation.
     """
 
     def __init__(self, first: CitationIndex) -> None:
@@ -89,7 +89,7 @@ class Numbering:
         return number
 
     def turn(self, turn: SourceTurn, units: Sequence[RecalledUnit]) -> tuple[str, ...]:
-        """Record a shown turn and return the numbers of its memories, or a number of its own if it has none."""
+        """Record a shown turn and return the numbers of its memories, or the turn's own number if it has no memories."""
         self.quote(turn.text, units)
         if units:
             return tuple(self.memory(item) for item in units)
@@ -100,7 +100,7 @@ class Numbering:
         return (number,)
 
     def quote(self, text: str, units: Sequence[RecalledUnit]) -> None:
-        """Record a shown text and the memories made from it, so that uses of the text count as uses of them."""
+        """Record a shown text and the memories made from it, so that an answer that uses the text is based on them."""
         ids = (*self._quoted.get(text, ()), *(item.unit.id for item in units))
         self._quoted[text] = tuple(dict.fromkeys(ids))
 
@@ -127,7 +127,7 @@ A = TypeVar("A", bound=BaseModel)
 
 
 class ToolProblem(ValueError):
-    """A failed tool call; the message tells the model why it failed and what to do."""
+    """A failed tool call; the message, addressed to the model, gives the reason and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class ToolContext:
     """The state shared by the tools of one reflection.
 
     Attributes:
-        reads: the memory, limited to what the reflection may use.
+        reads: the read operations, limited to the memories the reflection may use.
         numbers: the numbers of the memories shown to the model.
         max_tokens: token limit of the memories in one result.
     """
@@ -208,7 +208,7 @@ class ReflectTool(Generic[A]):
 
 
 class Arguments(BaseModel):
-    """Arguments of a tool; unknown ones are refused, so that a mistake of the model does not widen the question."""
+    """Arguments of a tool; unknown ones are rejected, so that a misspelled filter is not ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -222,7 +222,7 @@ def _last_day(given: object) -> object:
 
 
 def _day(given: object, *, last: bool) -> object:
-    """Convert a year or month to its first or last day, and a timestamp to its day; leave other values to pydantic."""
+    """Convert a year or month to its first or last day, and a timestamp to its day; pydantic validates the rest."""
     if not isinstance(given, str):
         return given
     text = given.strip()
@@ -237,7 +237,7 @@ def _day(given: object, *, last: bool) -> object:
 
 
 class Dated(Arguments):
-    """Arguments of a tool that looks at a stretch of time."""
+    """Arguments of a tool limited to a period."""
 
     start: Annotated[date | None, BeforeValidator(_first_day)] = Field(
         None, description="first day, YYYY-MM-DD"
@@ -265,15 +265,15 @@ def read_arguments(schema: type[A], given: Mapping[str, Any], usage: str) -> A:
     try:
         return schema.model_validate({name: each for name, each in given.items() if each is not None})
     except ValidationError as error:
-        raise ToolProblem(f"wrong arguments ({answer_problem(error)}). It is called so: {usage}") from error
+        raise ToolProblem(f"wrong arguments ({answer_problem(error)}). Usage: {usage}") from error
 
 
-MOST_LISTED = 100  # memories in one complete listing; the model must narrow the request to see more
+MOST_LISTED = 100  # maximum number of memories in one listing; the model must narrow the request to see more
 NOTHING = "Nothing was found."
 
 
 def shown_units(units: Sequence[RecalledUnit], total: int, context: ToolContext) -> ToolResult:
-    """Return a result with as many of the memories as fit.
+    """Return a result with the first memories that fit the token limit.
 
     Args:
         units: the memories, in the order to show them.
@@ -307,7 +307,7 @@ def note_on(shown: int, total: int) -> str:
 
 
 LONGEST_DESCRIPTION = 500  # characters
-CHARACTERS_A_TOKEN = 4  # used to limit results whose tokens are not counted
+CHARACTERS_A_TOKEN = 4  # average, used to limit results whose tokens are not counted
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
@@ -351,10 +351,10 @@ def callers_tools(given: Sequence[GivenTool], taken: Collection[str]) -> tuple[T
     for each in given:
         name = str(each.name if _is_invoked(each) else getattr(each, "__name__", ""))
         if not _NAME.fullmatch(name):
-            reason = f"{shown(name or each)} is not a name that a model can call"
-            raise InvalidRequest("tools", reason, "Pass functions made by def, or LangChain tools.")
+            reason = f"{shown(name or each)} is not a valid tool name"
+            raise InvalidRequest("tools", reason, "Pass LangChain tools, or functions defined with `def`.")
         if name in taken or name in found:
-            raise InvalidRequest("tools", f"the name {name!r} is taken", "Give the tool another name.")
+            raise InvalidRequest("tools", f"the name {name!r} is already in use", "Rename the tool.")
         found[name] = _wrapped(each, name)
     return tuple(found.values())
 
@@ -386,7 +386,7 @@ class CallersTool:
 
 
 class _Failure:
-    """Catch any exception of a caller's tool."""
+    """A context manager that catches any exception of a caller's tool."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
@@ -400,9 +400,9 @@ class _Failure:
         return self.error is not None
 
     def told(self, usage: str) -> ToolProblem:
-        """Return the exception as a message for the model."""
+        """Return the exception as a tool problem for the model."""
         if isinstance(self.error, ValidationError):
-            return ToolProblem(f"wrong arguments ({answer_problem(self.error)}). It is called so: {usage}")
+            return ToolProblem(f"wrong arguments ({answer_problem(self.error)}). Usage: {usage}")
         first = next(iter(str(self.error).splitlines()), "")
         return ToolProblem(f"it failed with {type(self.error).__name__}: {first[:LONGEST_DESCRIPTION]}")
 
@@ -423,8 +423,8 @@ def _function(function: Callable[..., object], name: str) -> Tool:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError) as error:  # implemented in C, or not callable
-        reason = f"{shown(function)} does not say which arguments it takes"
-        raise InvalidRequest("tools", reason, "Wrap it in a function made by def.") from error
+        reason = f"the signature of {shown(function)} cannot be inspected"
+        raise InvalidRequest("tools", reason, "Wrap it in a function defined with `def`.") from error
     parameters = {
         each.name: {} if each.default is inspect.Parameter.empty else {"default": each.default}
         for each in signature.parameters.values()
@@ -434,12 +434,12 @@ def _function(function: Callable[..., object], name: str) -> Tool:
         checked: Callable[..., object] = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(
             function
         )
-    except (PydanticUserError, NameError):  # annotations that pydantic does not understand
+    except (PydanticUserError, NameError):  # pydantic does not support the annotations
         checked = function
 
     async def run(arguments: Mapping[str, Any]) -> object:
         if inspect.iscoroutinefunction(function):
-            return await checked(**arguments)  # type: ignore[misc] # a coroutine, as just seen
+            return await checked(**arguments)  # type: ignore[misc] # a coroutine function, as checked above
         return await asyncio.to_thread(checked, **arguments)
 
     return CallersTool(name, _usage(name, parameters, inspect.getdoc(function) or ""), run)
@@ -452,7 +452,7 @@ def _usage(name: str, parameters: Mapping[str, Any], description: str) -> str:
 
 
 def _read(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parse JSON strings given for arguments whose schema wants an object or a list."""
+    """Parse arguments that are JSON strings although their schema requires an object or a list."""
     found = dict(arguments)
     for name, value in arguments.items():
         wanted = parameters.get(name, {}).get("type")
@@ -460,7 +460,7 @@ def _read(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[s
             try:
                 found[name] = json.loads(value)
             except json.JSONDecodeError:
-                continue  # the tool itself reports the error
+                continue  # the tool reports the invalid value
     return found
 
 
@@ -480,17 +480,17 @@ Network = Literal["world", "experience", "observation"]
 
 
 class RecallArguments(Dated):
-    """A question, networks and days."""
+    """Arguments of `recall`: a question, networks and a period."""
 
     query: str = Field(min_length=1, max_length=2_000)
     types: list[Network] | None = Field(None, min_length=1)
 
 
-async def recall(given: RecallArguments, context: ToolContext) -> ToolResult:
+async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult:
     """Recall the memories nearest to a question, best first."""
-    types = tuple(map(FactType, given.types)) if given.types else OBSERVED_NETWORKS
+    types = tuple(map(FactType, arguments.types)) if arguments.types else OBSERVED_NETWORKS
     found = await context.reads.recall(
-        given.query, types=types, period=given.period, max_tokens=context.max_tokens
+        arguments.query, types=types, period=arguments.period, max_tokens=context.max_tokens
     )
     shown = shown_units(found.units, len(found.units), context)
     figures = tuple(line for digest in found.records for line in digest.text.splitlines())
@@ -502,16 +502,16 @@ FEWEST_LETTERS = 2  # a single letter occurs in nearly every turn
 
 
 class SearchTurnsArguments(Dated):
-    """Words and days."""
+    """Arguments of `search_turns`: words and a period."""
 
     words: str = Field(min_length=1, max_length=200)
 
 
-async def search_turns(given: SearchTurnsArguments, context: ToolContext) -> ToolResult:
+async def search_turns(arguments: SearchTurnsArguments, context: ToolContext) -> ToolResult:
     """Find turns that contain these words in this order, oldest first."""
-    if sum(letter.isalnum() for letter in given.words) < FEWEST_LETTERS:
+    if sum(letter.isalnum() for letter in arguments.words) < FEWEST_LETTERS:
         raise ToolProblem("words is too short. Give a word or some words of what was said.")
-    found = await context.reads.turns_saying(given.words, period=given.period, limit=MOST_TURNS + 1)
+    found = await context.reads.turns_saying(arguments.words, period=arguments.period, limit=MOST_TURNS + 1)
     kept = found[:MOST_TURNS]
     lines = tuple(turn_line(context.numbers.turn(each.turn, each.units), each.turn) for each in kept)
     note = "There are more; use more words or fewer days." if len(found) > MOST_TURNS else ""
@@ -524,11 +524,11 @@ async def search_turns(given: SearchTurnsArguments, context: ToolContext) -> Too
 
 MOST_SORTS = 30  # kinds and categories listed if nothing matches
 
-CITED = "An answer that uses this value gives the numbers of the memories that entered in `based_on`."
+CITED = "If the answer uses this value, give the numbers of the memories that entered in `based_on`."
 
 
 class RecordsArguments(Dated):
-    """Which records, and days."""
+    """Arguments of `records`: filters on records and a period."""
 
     kind: str | None = Field(None, min_length=1, max_length=512)
     category: str | None = Field(None, min_length=1, max_length=512)
@@ -542,39 +542,39 @@ class RecordsArguments(Dated):
 
 
 class AggregateArguments(RecordsArguments):
-    """What to compute, over which records."""
+    """Arguments of `aggregate`: the aggregation, and the arguments of `records`."""
 
     how: Aggregation
 
 
-async def records(given: RecordsArguments, context: ToolContext) -> ToolResult:
+async def records(arguments: RecordsArguments, context: ToolContext) -> ToolResult:
     """List all records that match, in order of time."""
-    found = await context.reads.records(given.words, period=given.period)
+    found = await context.reads.records(arguments.words, period=arguments.period)
     if not found:
-        return ToolResult(await _sorts(given.words, context), note=NOTHING)
+        return ToolResult(await _sorts(arguments.words, context), note=NOTHING)
     kept = found[:MOST_LISTED]
     lines = tuple(record_line(context.numbers.memory(item), entry) for entry, item in kept)
     ids = tuple(dict.fromkeys(item.unit.id for _, item in kept))
     return ToolResult(lines, ids, note_on(len(kept), len(found)))
 
 
-async def aggregate(given: AggregateArguments, context: ToolContext) -> ToolResult:
+async def aggregate(arguments: AggregateArguments, context: ToolContext) -> ToolResult:
     """Compute one exact value; also list the memories used for it."""
-    found, entered = await context.reads.aggregate(given.how, given.words, period=given.period)
+    found, entered = await context.reads.aggregate(arguments.how, arguments.words, period=arguments.period)
     marks = [f"[{context.numbers.memory(item)}]" for item in entered]
     value = "none" if found.value is None else f"{found.value} {found.unit}".strip()
-    lines = [f"{given.how} = {value}, from {len(marks)} memories"]
+    lines = [f"{arguments.how} = {value}, from {len(marks)} memories"]
     if marks:
         lines.append(f"entered: {' '.join(marks)}")
     if found.left_out:
         lines.append(f"left out: {len(found.left_out)} memories whose records cannot be added up")
     if not marks and not found.left_out:
-        lines += await _sorts(given.words, context)
+        lines += await _sorts(arguments.words, context)
     return ToolResult(tuple(lines), tuple(item.unit.id for item in entered), CITED if marks else NOTHING)
 
 
 async def _sorts(words: RecordSelection, context: ToolContext) -> tuple[str, ...]:
-    """List the existing kinds and categories if nothing matches, from the narrowest wider selection that has any."""
+    """List the existing kinds and categories of records, of the same kind and entity if there are any, for an empty result."""
     for wider in (
         RecordSelection(words.kind, entity=words.entity),
         RecordSelection(entity=words.entity),
@@ -587,48 +587,48 @@ async def _sorts(words: RecordSelection, context: ToolContext) -> tuple[str, ...
 
 
 class ObservationsArguments(Arguments):
-    """An entity."""
+    """Arguments of `observations`: an entity."""
 
     entity: str = Field(min_length=1, max_length=512)
 
 
-async def observations(given: ObservationsArguments, context: ToolContext) -> ToolResult:
+async def observations(arguments: ObservationsArguments, context: ToolContext) -> ToolResult:
     """List all valid observations of an entity."""
     found = await context.reads.listed(
-        types=(FactType.OBSERVATION,), entity=given.entity, period=ANY_TIME, limit=MOST_LISTED
+        types=(FactType.OBSERVATION,), entity=arguments.entity, period=ANY_TIME, limit=MOST_LISTED
     )
     return shown_units(found.units, found.total, context)
 
 
 class UnitsArguments(Dated):
-    """An entity, networks and days."""
+    """Arguments of `units`: an entity, networks and a period."""
 
     entity: str | None = Field(None, min_length=1, max_length=512)
     types: list[Network] | None = Field(None, min_length=1)
 
 
-async def units(given: UnitsArguments, context: ToolContext) -> ToolResult:
+async def units(arguments: UnitsArguments, context: ToolContext) -> ToolResult:
     """List all memories that match, in order of time."""
-    if given.entity is None and given.period.is_open:
+    if arguments.entity is None and arguments.period.is_open:
         raise ToolProblem("it would list all of memory. Give entity, or start and end.")
     found = await context.reads.listed(
-        types=tuple(map(FactType, given.types)) if given.types else OBSERVED_NETWORKS,
-        entity=given.entity,
-        period=given.period,
+        types=tuple(map(FactType, arguments.types)) if arguments.types else OBSERVED_NETWORKS,
+        entity=arguments.entity,
+        period=arguments.period,
         limit=MOST_LISTED,
     )
     return shown_units(found.units, found.total, context)
 
 
 class MentalModelsArguments(Arguments):
-    """A matter."""
+    """Arguments of `mental_models`: a question."""
 
     query: str = Field(min_length=1, max_length=2_000)
 
 
-async def mental_models(given: MentalModelsArguments, context: ToolContext) -> ToolResult:
+async def mental_models(arguments: MentalModelsArguments, context: ToolContext) -> ToolResult:
     """Find the mental models nearest to a query, with their answers."""
-    found = [model for model in await context.reads.mental_models(given.query) if model.text]
+    found = [model for model in await context.reads.mental_models(arguments.query) if model.text]
     lines = tuple(mental_model_line(context.numbers.model(model), model) for model in found)
     return ToolResult(lines, note=note_on(len(found), len(found)))
 
@@ -641,16 +641,16 @@ def _bare(given: object) -> object:
 
 
 class ExpandArguments(Arguments):
-    """A memory, by its number."""
+    """Arguments of `expand`: the number of a memory."""
 
     memory: Annotated[str, BeforeValidator(_bare)] = Field(min_length=1, max_length=12)
 
 
-async def expand(given: ExpandArguments, context: ToolContext) -> ToolResult:
+async def expand(arguments: ExpandArguments, context: ToolContext) -> ToolResult:
     """Return the turns a memory was made from, or the passage of its document."""
-    item = context.numbers.shown.memories.get(given.memory)
+    item = context.numbers.shown.memories.get(arguments.memory)
     if item is None:
-        raise ToolProblem(f"there is no memory [{given.memory}]. Give a number that was shown.")
+        raise ToolProblem(f"there is no memory [{arguments.memory}]. Give a number that was shown.")
     sources = await context.reads.sources(item)
     lines = [turn_line(context.numbers.turn(turn, (item,)), turn) for turn in sources.turns]
     if sources.passage:
@@ -661,27 +661,27 @@ async def expand(given: ExpandArguments, context: ToolContext) -> ToolResult:
 
 
 class ChronologyArguments(Dated):
-    """Days, and an entity."""
+    """Arguments of `chronology`: a period and an entity."""
 
     entity: str | None = Field(None, min_length=1, max_length=512)
 
 
-async def chronology(given: ChronologyArguments, context: ToolContext) -> ToolResult:
+async def chronology(arguments: ChronologyArguments, context: ToolContext) -> ToolResult:
     """List all facts of a period, ordered by when they happened or else were mentioned."""
-    if given.start is None or given.end is None:
+    if arguments.start is None or arguments.end is None:
         raise ToolProblem("start and end are missing. Give both as YYYY-MM-DD.")
     found = await context.reads.listed(
-        types=OBSERVED_NETWORKS, entity=given.entity, period=given.period, limit=MOST_LISTED
+        types=OBSERVED_NETWORKS, entity=arguments.entity, period=arguments.period, limit=MOST_LISTED
     )
     return shown_units(found.units, found.total, context)
 
 
-LONGEST = 500  # characters in an expression
-DEEPEST = 50  # nested operations
-LARGEST_EXPONENT = 100  # in a power
-MOST_PLACES = 20  # decimal places for rounding
-DIGITS = 50  # of precision
-_MOST = Decimal("1e30")  # limit of every intermediate value; amounts of money and step counts are smaller
+LONGEST = 500  # maximum number of characters in an expression
+DEEPEST = 50  # maximum number of nested operations
+LARGEST_EXPONENT = 100
+MOST_PLACES = 20  # maximum number of decimal places for rounding
+DIGITS = 50  # precision of the arithmetic
+_MOST = Decimal("1e30")  # limit of every intermediate value; realistic amounts are far smaller
 
 _BINARY: Mapping[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
     ast.Add: operator.add,
@@ -749,7 +749,7 @@ def _value(node: ast.expr, text: str, depth: int) -> Decimal:
             return _UNARY[type(sign)](_value(operand, text, depth - 1))
         case ast.Call(ast.Name(name), args, []) if name in _FUNCTIONS and args:
             return _bounded(_FUNCTIONS[name]([_value(each, text, depth - 1) for each in args]))
-    raise NoArithmetic(f"only numbers, + - * / // % ** ( ) and {', '.join(FUNCTIONS)} may stand in it")
+    raise NoArithmetic(f"only numbers, + - * / // % ** ( ) and {', '.join(FUNCTIONS)} are allowed")
 
 
 def _literal(node: ast.Constant, text: str) -> Decimal:
@@ -758,58 +758,58 @@ def _literal(node: ast.Constant, text: str) -> Decimal:
     try:
         return Decimal(written.replace("_", ""))
     except DecimalException as error:
-        raise NoArithmetic("numbers are written in figures, as 1250.50") from error
+        raise NoArithmetic("numbers must be written in digits, such as 1250.50") from error
 
 
 def _power(base: Decimal, exponent: Decimal) -> Decimal:
     if abs(exponent) > LARGEST_EXPONENT:
-        raise NoArithmetic(f"an exponent is beyond {LARGEST_EXPONENT}")
+        raise NoArithmetic(f"an exponent is larger than {LARGEST_EXPONENT}")
     return base**exponent
 
 
 def _bounded(value: Decimal) -> Decimal:
     if not value.is_finite() or abs(value) > _MOST:
-        raise NoArithmetic("a number on the way is too large")
+        raise NoArithmetic("an intermediate value is too large")
     return value
 
 
 def _rounded(value: Decimal, places: Decimal = Decimal(0)) -> Decimal:
-    """Round half up, as people do."""
+    """Round half up."""
     if places not in range(MOST_PLACES + 1):
-        raise NoArithmetic(f"it rounds to other than 0 to {MOST_PLACES} places")
+        raise NoArithmetic(f"it must round to 0 to {MOST_PLACES} places")
     return value.quantize(Decimal(1).scaleb(-int(places)), ROUND_HALF_UP)
 
 
-SHOWN_DIGITS = 15  # of a result with more digits
+SHOWN_DIGITS = 15  # significant digits shown of a longer result
 
 
 class CalculatorArguments(Arguments):
-    """An expression."""
+    """Arguments of `calculator`: an expression."""
 
     expression: str = Field(min_length=1, max_length=LONGEST)
 
 
-async def calculate(given: CalculatorArguments, _: ToolContext) -> ToolResult:
+async def calculate(arguments: CalculatorArguments, _: ToolContext) -> ToolResult:
     """Evaluate an expression of numbers."""
     try:
-        value = evaluated(given.expression)
+        value = evaluated(arguments.expression)
     except NoArithmetic as error:
-        raise ToolProblem(f"{error}. Write one expression of numbers, as 3 * (4.50 + 2).") from error
+        raise ToolProblem(f"{error}. Write one arithmetic expression, such as 3 * (4.50 + 2).") from error
     exact = f"{value.normalize():f}"
     shown = exact if len(exact) <= SHOWN_DIGITS + 5 else f"about {value:.{SHOWN_DIGITS}g}"
-    return ToolResult((f"{given.expression} = {shown}",))
+    return ToolResult((f"{arguments.expression} = {shown}",))
 
 
 class OpinionsArguments(Arguments):
-    """A matter."""
+    """Arguments of `opinions`: a question."""
 
     query: str = Field(min_length=1, max_length=2_000)
 
 
-async def opinions(given: OpinionsArguments, context: ToolContext) -> ToolResult:
-    """Find the beliefs nearest to a query. Their marks cannot be cited as evidence."""
+async def opinions(arguments: OpinionsArguments, context: ToolContext) -> ToolResult:
+    """Find the beliefs nearest to a query; they cannot be cited as evidence."""
     recalled = await context.reads.recall(
-        given.query, types=(FactType.OPINION,), period=ANY_TIME, max_tokens=context.max_tokens
+        arguments.query, types=(FactType.OPINION,), period=ANY_TIME, max_tokens=context.max_tokens
     )
     found = recalled.units
     kept = fitting(found, context)
@@ -833,7 +833,7 @@ MEMORY_TOOLS: tuple[Tool, ...] = (
 
 
 class Toolbox:
-    """The tools of memory and those of the caller.
+    """The memory tools and the caller's tools, by name.
 
     Args:
         given: the caller's tools.
@@ -853,11 +853,11 @@ class Toolbox:
 
     @property
     def usages(self) -> list[str]:
-        """Usage of each tool, memory's own first."""
+        """The usage of each tool, memory tools first."""
         return [tool.usage for tool in self._tools.values()]
 
     async def called(self, step: LookupStep, context: ToolContext) -> ToolResult:
-        """Call the tool a step asks for.
+        """Call the tool named in a step.
 
         Raises:
             ToolProblem: the tool is unknown, its arguments are wrong, or it failed; the message is for the model.

@@ -1,4 +1,4 @@
-"""Facts as evidence for opinions: their sources, repeated statements, and rows of the evidence log."""
+"""Evidence for opinions: the sources of facts, repeated statements, rows of the evidence log, and candidate search."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, MemoryUnit, UnitKind
 
 CAUTIOUS_SHARES = {4: 5 / 6, 5: 2 / 3}
-"""Share of the step by skepticism: 0.15 becomes 0.125 and 0.10 [earlier paper 9.4]."""
+"""Factor of the step size by skepticism: 0.15 becomes 0.125 and 0.10 [earlier paper 9.4]."""
 
 
 def step_of(profile: BankProfile, config: OpinionConfig) -> float:
@@ -52,11 +52,11 @@ def step_of(profile: BankProfile, config: OpinionConfig) -> float:
 
 
 def sources_of(unit: MemoryUnit, turns: Sequence[SourceTurn]) -> tuple[str, ...]:
-    """The sources of a memory, sorted; empty if it cannot be evidence.
+    """Return the sources of a memory, sorted; empty if it cannot be evidence.
 
-    The source is the speaker, not a person quoted. Without stored turns it is the document, or else the thread. The agent's
-    own words are not evidence, so that it cannot talk itself into its beliefs. Neither are its experiences in a
-    conversation without stored turns, since the agent may be the only one who said them.
+    The source is the speaker, not a quoted person. Without stored turns it is the document, the speaker or the thread. The
+    agent's own words are not evidence, so that it cannot reinforce its own beliefs. Its experiences in a conversation
+    without stored turns are not evidence either, since they may come from the agent alone.
 
     Args:
         unit: the memory.
@@ -93,7 +93,7 @@ class Fact:
 def read_facts(
     ledger: LedgerReader, bank: str, unit_ids: Sequence[str], languages: Sequence[Language]
 ) -> dict[str, Fact]:
-    """Read memories as facts, by unit id; omit unknown or damaged ones and those without a readable vector.
+    """Read memories as facts by unit id; omit unknown and damaged ones, and those without a readable vector.
 
     Args:
         ledger: the ledger of the bank.
@@ -116,15 +116,18 @@ def read_facts(
     }
 
 
-ALIKE = 0.25  # of the way from the link to the duplicate threshold; from there texts count as the same
-PINNED = 0.0  # the same share for texts that also have a number or a day in common
+ALIKE = (
+    0.25  # position between the link (0) and the duplicate threshold (1) from which texts count as the same
+)
+PINNED = 0.0  # the same position for texts that also have a number or a day in common
 
 
 def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:
-    """Check whether two facts state the same thing, regardless of the speaker; symmetric.
+    """Check whether two facts state the same thing, regardless of the speaker; the order does not matter.
 
-    The check errs towards yes: wrongly merged facts move an opinion too little, while repetitions counted twice let users talk an
-    agent into a belief. Facts with conflicting specifics never match, unless their normalised texts are identical.
+    The check prefers false matches to false mismatches: a false match moves an opinion too little, while a repetition counted
+    twice lets a user change the agent's opinion by repeating a statement. Facts with conflicting specifics never match,
+    unless their normalised texts are identical.
 
     Args:
         one: the first fact.
@@ -140,9 +143,9 @@ def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:
     return float(one.vector @ other.vector) >= needed
 
 
-MOST_REASON = 200  # maximum characters of a stored reason: one or two sentences
-SAID_AGAIN = "the same source says it again"
-FORMED_WITH = "the same source says again what the opinion was formed with"
+MOST_REASON = 200  # maximum number of characters of a stored reason: one or two sentences
+SAID_AGAIN = "the same source repeats an earlier statement"
+FORMED_WITH = "the same source repeats a statement on which the opinion was based"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,8 +156,8 @@ class AssessedFact:
         fact: the fact.
         assessment: its effect on the opinion.
         strength: strength of the effect.
-        reason: explanation for people; cut at 200 characters.
-        restates: ids of facts it repeats according to the assessor; those from other sources are ignored.
+        reason: explanation for the user; truncated to 200 characters.
+        restates: ids of facts it repeats, according to the model; facts from other sources are ignored.
     """
 
     fact: Fact
@@ -165,7 +168,7 @@ class AssessedFact:
 
 
 def weighed(log: OpinionLog) -> tuple[str, ...]:
-    """Return ids of the facts already considered: those in the log, and the grounds of every wording."""
+    """Return ids of the facts that an opinion already takes into account: those in its log and the grounds of its wordings."""
     grounds = (unit_id for version in log.versions for unit_id in version.based_on)
     return tuple(dict.fromkeys((*(row.unit_id for row in log.evidence), *grounds)))
 
@@ -176,14 +179,14 @@ def held_wording(log: OpinionLog) -> OpinionVersion | None:
 
 
 def is_evidence(fact: Fact, log: OpinionLog) -> bool:
-    """Check that a fact can be evidence: it has a source other than the agent, and the opinion's tags or none."""
+    """Check that a fact can be evidence: it has a source other than the agent, and either the opinion's tags or no tags."""
     return bool(fact.sources) and fact.unit.tags in ((), log.tags)
 
 
 def unsaid(
     log: OpinionLog, facts: Iterable[Fact], known: Mapping[str, Fact], *, thresholds: Thresholds
 ) -> list[Fact]:
-    """Return the new facts to assess, in order of mention: those that are not pure repetitions by the same sources.
+    """Return the new facts to assess, in order of mention; omit facts in which all sources repeat themselves.
 
     Args:
         log: the opinion.
@@ -215,9 +218,9 @@ def evidence_rows(
 ) -> tuple[EvidenceWrite, ...]:
     """Return the rows that add facts to an opinion's log, in order of mention.
 
-    Facts that cannot be evidence are left out: other networks, the agent's own words, other tags, and facts already in the
-    log or among the grounds of a wording. A repetition by the same source copies the first row with its step, so that
-    repeating a statement has no effect. A repetition of a ground is neutral, since the opinion was formed with it.
+    Facts that cannot be evidence are omitted: other networks, the agent's own words, other tags, and facts already in the
+    log or among the grounds of a wording. For a repetition by the same source, the first row and its step are copied, so that
+    repeating a statement has no effect. A repetition of a ground is neutral, since the opinion is based on it already.
 
     Args:
         log: the opinion.
@@ -276,7 +279,7 @@ def _again(
     rule: UpdateRule,
     step: float,
 ) -> EvidenceWrite:
-    """Return the row of a repeated fact; the reason is not copied, since it may mention erased memories."""
+    """Return the row of a repeated fact. The reason is not copied, since it may quote memories that are erased later."""
     neutral = AssessedFact(fact, Assessment.NEUTRAL, EvidenceStrength.MILD, FORMED_WITH)
     row = _row(neutral, log, rule=rule, step=step)
     ids = tuple(each.unit.id for each in same)
@@ -299,7 +302,7 @@ def _again(
 def _said_before(
     fact: Fact, heard: Iterable[Fact], named: Collection[str], thresholds: Thresholds
 ) -> list[Fact]:
-    """Return what the fact's sources said before in other words, in order of mention; `named` are ids the assessor named."""
+    """Return earlier facts that this fact repeats, from the same sources, in order of mention; the model named those in `named`."""
     sources = frozenset(fact.sources)
     return sorted(
         (
@@ -313,7 +316,7 @@ def _said_before(
 
 
 def _all_said(fact: Fact, same: Sequence[Fact]) -> bool:
-    """Check whether every source of a fact had said it before."""
+    """Check whether every source of a fact has stated it before."""
     return frozenset(fact.sources) <= {source for other in same for source in other.sources}
 
 
@@ -323,11 +326,11 @@ def _mentioned(fact: Fact) -> tuple[datetime, str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topic:
-    """The topic of a memory, used to find candidates.
+    """The entities and the vector of a memory, by which candidates are found.
 
     Attributes:
-        telling: ids of mentioned entities that few memories mention, without the user, the agent and speakers.
-        hubs: ids of mentioned entities that many memories mention, with the same exceptions.
+        telling: ids of the entities it mentions that few other memories mention, except the user, the agent and speakers.
+        hubs: ids of the entities it mentions that many memories mention, with the same exceptions.
         vector: vector of the text (dimension,).
     """
 
@@ -337,9 +340,9 @@ class Topic:
 
 
 def may_bear_on(opinion: Topic, fact: Topic, thresholds: Thresholds) -> bool:
-    """Check whether a fact may be evidence for an opinion: they share an entity or are similar (paper eq. 25).
+    """Check whether a fact may be evidence for an opinion: it shares an entity or is similar (paper eq. 25).
 
-    If they only share a hub, they must also be similar enough to be retrieved.
+    If they share only a hub, their cosine must also reach the channel floor.
     """
     cosine = float(opinion.vector @ fact.vector)
     if cosine > theta_of(thresholds) or not opinion.telling.isdisjoint(fact.telling):
@@ -350,7 +353,7 @@ def may_bear_on(opinion: Topic, fact: Topic, thresholds: Thresholds) -> bool:
 def theta_of(thresholds: Thresholds) -> float:
     """Return the cosine threshold of paper eq. 25: midway between the channel floor and the semantic link.
 
-    An opinion covers more than a single fact; in measurements few facts are as near to it as linked facts are to each other.
+    The link threshold is too high: an opinion is more general than a fact, and in measurements few facts reached it.
     """
     return (thresholds.channel_floor + thresholds.semantic_link) / 2
 
@@ -372,7 +375,7 @@ def topic_of(entities: Iterable[Entity], vector: Vector, memories: int) -> Topic
     )
 
 
-MOST_NEAR = 5  # most similar opinions a new one is compared with
+MOST_NEAR = 5  # maximum number of held opinions that a new one is compared with
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -411,8 +414,8 @@ def held_opinions(reader: LedgerReader, bank: str, logs: Sequence[OpinionLog]) -
 def find_near(one: Topic, held: Sequence[HeldOpinion], thresholds: Thresholds) -> list[HeldOpinion]:
     """Return up to five opinions that may have the same subject, most similar first.
 
-    They reach the link threshold, or share an entity and reach the channel floor. Hubs count here, since all memories of a
-    small bank may have one subject.
+    They reach the link threshold, or share an entity and reach the channel floor. Hubs count, since all memories of a
+    small bank may be about one subject.
 
     Args:
         one: topic of the new opinion.

@@ -1,6 +1,6 @@
-"""Form opinions: store new ones, and use the others as evidence for opinions already held (paper section 5.4.2).
+"""Form opinions: store new ones, and use the grounds of the others as evidence for held opinions (paper section 5.4.2).
 
-Read, compare, decide and commit once. If the bank changes in between, read it again and compare only new pairs.
+The bank is read, opinions are compared and decided, and the result is committed once. If the bank changes before the
 """
 
 from __future__ import annotations
@@ -73,11 +73,9 @@ from hindsight_integrations.reflect.opinions.evidence import (
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion
 from hindsight_integrations.services import Services
 
-GONE = "a memory it stands on was forgotten meanwhile"
-NO_LONGER_TRUE = "what it stands on is no longer true"
-TAGS_DIFFER = (
-    "it stands on memories with different tags, and whoever may see one of them may not see the others"
-)
+GONE = "a memory it is based on has been erased"
+NO_LONGER_TRUE = "all memories it is based on have become invalid"
+TAGS_DIFFER = "it is based on memories with different tags, which may not be visible to the same readers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +84,9 @@ class Occasion:
 
     Attributes:
         question: the question.
-        at: when (aware UTC).
+        at: time of the question (aware UTC).
         operation: idempotency key; may be empty.
-        revision: revision of the bank when the answer was made.
+        revision: revision of the bank before recall.
     """
 
     question: str
@@ -128,58 +126,58 @@ class Grounds:
 
 
 def read_grounds(reader: LedgerReader, bank: str, unit_ids: Sequence[str]) -> Grounds:
-    """Read these memories; missing and damaged ones are left out."""
+    """Read these memories; omit missing and damaged ones."""
     rows = np.array(sorted(reader.units.row_ids(bank, unit_ids).values()), np.int64)
     mentioned = reader.entities.of_units(bank, rows)
-    entities = {entity.id: entity for found in mentioned.values() for entity in found}
+    entities = {entity.id: entity for group in mentioned.values() for entity in group}
     return Grounds(tuple(reader.units.get(bank, rows).values()), tuple(entities.values()))
 
 
-def entities_of(given: ProposedOpinion, grounds: Grounds, known: Mapping[str, Entity]) -> list[Entity]:
+def entities_of(proposal: ProposedOpinion, grounds: Grounds, known: Mapping[str, Entity]) -> list[Entity]:
     """Return the known entities the opinion lists, and those of its grounds that it names.
 
     Args:
-        given: the opinion.
+        proposal: the opinion.
         grounds: the memories it is based on.
         known: the bank's entities by name, for the known names in `names_given`.
     """
-    listed = {normalise_name(name) for name in given.entities}
-    found = {
+    listed = {normalise_name(name) for name in proposal.entities}
+    matches = {
         entity.id: entity
         for entity in grounds.entities
-        if listed & _names(entity) or names_any(given.text, _names(entity))
+        if listed & _names(entity) or names_any(proposal.text, _names(entity))
     }
-    met = frozenset[str]().union(*(_names(entity) for entity in found.values()))
-    found |= {known[name].id: known[name] for name in sorted(listed - met) if name in known}
-    return list(found.values())
+    met = frozenset[str]().union(*(_names(entity) for entity in matches.values()))
+    matches |= {known[name].id: known[name] for name in sorted(listed - met) if name in known}
+    return list(matches.values())
 
 
-def names_given(given: Sequence[ProposedOpinion]) -> list[str]:
+def names_given(proposals: Sequence[ProposedOpinion]) -> list[str]:
     """Return the normalised names of entities listed by opinions."""
-    return sorted({normalise_name(name) for each in given for name in each.entities} - {""})
+    return sorted({normalise_name(name) for each in proposals for name in each.entities} - {""})
 
 
 def opinion_unit(
-    given: ProposedOpinion, occasion: Occasion, bank: str, *, position: int, tags: tuple[str, ...]
+    proposal: ProposedOpinion, occasion: Occasion, bank: str, *, position: int, tags: tuple[str, ...]
 ) -> MemoryUnit:
-    """Make the unit of an opinion, without its token count. The same reflection gives the same unit.
+    """Build the unit of an opinion, without its token count. Repeating a reflection gives the same unit id.
 
     Args:
-        given: the opinion.
+        proposal: the opinion.
         occasion: the reflection.
         bank: name of the bank.
         position: position of the opinion in the answer.
         tags: tags of the opinion.
     """
     asked = occasion.operation or normalised_text(occasion.question)
-    seed = ("opinion", bank, asked, str(position), normalised_text(given.text))
+    seed = ("opinion", bank, asked, str(position), normalised_text(proposal.text))
     return MemoryUnit(
         id=str(uuid.uuid5(NAMESPACE, "\x1e".join(seed))),
         bank=bank,
-        text=given.text,
+        text=proposal.text,
         fact_type=FactType.OPINION,
         mentioned_at=occasion.at,
-        confidence=given.confidence,
+        confidence=proposal.confidence,
         tags=tags,
     )
 
@@ -196,7 +194,7 @@ class OpinionDraft:
     """A proposed opinion, and the held opinions near it.
 
     Attributes:
-        given: the proposed opinion.
+        proposal: the proposed opinion.
         fault: why it cannot be stored; empty if it can.
         unit: the unit that would be stored.
         vector: vector of the unit (dimension,).
@@ -205,7 +203,7 @@ class OpinionDraft:
         near: opinions that may be about the same subject; empty if `same` is set.
     """
 
-    given: ProposedOpinion
+    proposal: ProposedOpinion
     fault: str
     unit: MemoryUnit
     vector: Vector
@@ -216,7 +214,7 @@ class OpinionDraft:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Situation:
-    """The state of a bank against which the opinions of one answer are decided.
+    """The state of a bank on which the decision about an answer's opinions is based.
 
     Attributes:
         revision: revision of the bank when it was read.
@@ -226,7 +224,7 @@ class Situation:
         logs: all opinions of the bank.
         grounds: grounds of each draft.
         facts: cited facts, and evidence for the opinions near the drafts, by unit id.
-        before: the first outcome, if the operation was already recorded.
+        before: the recorded outcome, if the operation was already recorded.
     """
 
     revision: int
@@ -240,7 +238,7 @@ class Situation:
 
 
 def read_situation(
-    given: Sequence[ProposedOpinion], occasion: Occasion, projector: Projector, services: Services
+    proposals: Sequence[ProposedOpinion], occasion: Occasion, projector: Projector, services: Services
 ) -> Situation:
     """Read the state of the bank needed to decide about proposed opinions, and embed the opinions."""
     ledger, bank = projector.ledger, projector.name
@@ -248,18 +246,18 @@ def read_situation(
     with ledger.snapshot(bank) as reader:
         changes = reader.profiles.changes(bank)
         profile = changes[-1].profile if changes else BankProfile()
-        found = Situation(revision, profile, changes[-1].number if changes else 0)
+        situation = Situation(revision, profile, changes[-1].number if changes else 0)
         if occasion.operation and (formed := reader.opinions.formed_by(bank, occasion.operation)) is not None:
-            return replace(found, before=_formed_before(reader.opinions.get(bank, formed)))
+            return replace(situation, before=_formed_before(reader.opinions.get(bank, formed)))
         logs = tuple(reader.opinions.get(bank))
         held = held_opinions(reader, bank, logs)
-        grounds = tuple(read_grounds(reader, bank, each.grounds) for each in given)
-        units = _units(given, grounds, occasion, reader, bank, services.tokens)
-        known = reader.entities.named(bank, names_given(given))
+        grounds = tuple(read_grounds(reader, bank, each.grounds) for each in proposals)
+        units = _units(proposals, grounds, occasion, reader, bank, services.tokens)
+        known = reader.entities.named(bank, names_given(proposals))
         memories = reader.units.count(bank)
         vectors = embed_units(units, services.embedder) if units else np.empty((0, 0), np.float32)
         drafts = []
-        for each, stands_on, unit, vector in zip(given, grounds, units, vectors, strict=True):
+        for each, stands_on, unit, vector in zip(proposals, grounds, units, vectors, strict=True):
             entities = tuple(entities_of(each, stands_on, known))
             draft = OpinionDraft(each, stands_on.fault(each.grounds), unit, vector, entities)
             drafts.append(
@@ -268,49 +266,49 @@ def read_situation(
                 else _with_near(draft, held, memories, services.embedder.identity.thresholds)
             )
         facts = read_facts(reader, bank, _weighed(drafts), services.languages)
-    return replace(found, drafts=tuple(drafts), logs=logs, grounds=grounds, facts=facts)
+    return replace(situation, drafts=tuple(drafts), logs=logs, grounds=grounds, facts=facts)
 
 
-def unchanged(found: Situation, occasion: Occasion, ledger: LedgerReader, bank: str) -> bool:
+def unchanged(situation: Situation, occasion: Occasion, ledger: LedgerReader, bank: str) -> bool:
     """Check that the bank's opinions and the grounds of the drafts have not changed."""
     if occasion.operation and ledger.opinions.formed_by(bank, occasion.operation) is not None:
         return False
-    if tuple(ledger.opinions.get(bank)) != found.logs:
+    if tuple(ledger.opinions.get(bank)) != situation.logs:
         return False
     return all(
-        read_grounds(ledger, bank, draft.given.grounds).units == grounds.units
-        for draft, grounds in zip(found.drafts, found.grounds, strict=True)
+        read_grounds(ledger, bank, draft.proposal.grounds).units == grounds.units
+        for draft, grounds in zip(situation.drafts, situation.grounds, strict=True)
     )
 
 
 def _with_near(
     draft: OpinionDraft, held: Sequence[HeldOpinion], memories: int, thresholds: Thresholds
 ) -> OpinionDraft:
-    """Return the draft with the nearby held opinions that have its tags."""
-    seen = [each for each in held if each.log.tags == draft.unit.tags]
+    """Return the draft with the held opinions near it that have the same tags."""
+    visible = [each for each in held if each.log.tags == draft.unit.tags]
     text = normalised_text(draft.unit.text)
-    same = next((each for each in seen if normalised_text(each.wording.text) == text), None)
+    same = next((each for each in visible if normalised_text(each.wording.text) == text), None)
     if same is not None:
         return replace(draft, same=same)
-    found = find_near(topic_of(draft.entities, draft.vector, memories), seen, thresholds)
-    return replace(draft, near=tuple(found))
+    near_opinions = find_near(topic_of(draft.entities, draft.vector, memories), visible, thresholds)
+    return replace(draft, near=tuple(near_opinions))
 
 
 def _units(
-    given: Sequence[ProposedOpinion],
+    proposed: Sequence[ProposedOpinion],
     grounds: Sequence[Grounds],
     occasion: Occasion,
     reader: LedgerReader,
     bank: str,
     tokens: TokenCounter,
 ) -> list[MemoryUnit]:
-    """Make the units of the opinions; if an id is taken by an ended wording or one with other tags, use another."""
-    counts = tokens.count([each.text for each in given])
+    """Build the units of the opinions; if an id is taken, by an invalid wording or one with other tags, use another."""
+    counts = tokens.count([each.text for each in proposed])
     units = []
-    for place, (each, stands_on, count) in enumerate(zip(given, grounds, counts, strict=True)):
+    for place, (each, stands_on, count) in enumerate(zip(proposed, grounds, counts, strict=True)):
         unit = opinion_unit(each, occasion, bank, position=place, tags=stands_on.tags)
         while reader.units.row_ids(bank, [unit.id]):
-            place += len(given)  # noqa: PLW2901 - the next place that is free
+            place += len(proposed)  # noqa: PLW2901 - try the next position
             unit = opinion_unit(each, occasion, bank, position=place, tags=stands_on.tags)
         units.append(replace(unit, tokens=count))
     return units
@@ -318,7 +316,7 @@ def _units(
 
 def _weighed(drafts: Sequence[OpinionDraft]) -> list[str]:
     logs = {each.log.id: each.log for draft in drafts for each in (*draft.near, *filter(None, [draft.same]))}
-    cited = (unit_id for draft in drafts for unit_id in draft.given.cited)
+    cited = (unit_id for draft in drafts for unit_id in draft.proposal.cited)
     return sorted({*cited, *(unit_id for log in logs.values() for unit_id in weighed(log))})
 
 
@@ -344,7 +342,7 @@ class PairRelation:
     Attributes:
         relation: the relation.
         strength: how strongly the new one supports or contradicts it.
-        reason: in words.
+        reason: the model's explanation.
     """
 
     relation: Relation
@@ -357,8 +355,8 @@ class Relations:
     """The relations of pairs according to a model, and their cost.
 
     Attributes:
-        found: relations by new text and unit id of the held wording; pairs without a usable answer are missing.
-        asked: all pairs compared, with or without an answer; no pair is compared twice for one answer.
+        found: relations by text of the new opinion and unit id of the held wording; pairs without a usable answer are missing.
+        asked: all pairs sent to the model, with or without an answer; a pair is sent only once.
         calls: number of calls.
         tokens_in: prompt tokens reported.
         tokens_out: completion tokens reported.
@@ -372,7 +370,7 @@ class Relations:
 
 
 async def relate(compared: Sequence[Comparison], model: LanguageModel, known: Relations) -> None:
-    """Compare all new pairs in one call of the model, and add the usable relations.
+    """Compare all pairs not compared yet in one model call, and add the usable relations to `known`.
 
     Raises:
         ModelError: the model failed.
@@ -402,11 +400,11 @@ async def relate(compared: Sequence[Comparison], model: LanguageModel, known: Re
 def relation_problems(answer: AnsweredRelations, new: Sequence[NewOpinion]) -> str:
     """Describe the faults of an answer for the model; "" if there are none."""
     asked = {(number, held) for number, each in enumerate(new, 1) for held in each.held}
-    given = Counter((one.new, one.held) for one in answer.relations)
+    answered = Counter((one.new, one.held) for one in answer.relations)
     faults = (
-        ("pairs nobody asked for", sorted(given.keys() - asked)),
-        ("pairs without an answer", sorted(asked - given.keys())),
-        ("pairs with several answers", sorted(pair for pair, count in given.items() if count > 1)),
+        ("pairs that were not requested", sorted(answered.keys() - asked)),
+        ("pairs without an answer", sorted(asked - answered.keys())),
+        ("pairs with several answers", sorted(pair for pair, count in answered.items() if count > 1)),
     )
     return "; ".join(
         f"{what}: {', '.join(f'new {one} with held {other}' for one, other in pairs)}"
@@ -420,15 +418,17 @@ def usable(answer: AnsweredRelations | None, new: Sequence[NewOpinion]) -> list[
     if answer is None:
         return []
     asked = {(number, held) for number, each in enumerate(new, 1) for held in each.held}
-    given = Counter((one.new, one.held) for one in answer.relations)
-    return [one for one in answer.relations if (one.new, one.held) in asked and given[one.new, one.held] == 1]
+    answered = Counter((one.new, one.held) for one in answer.relations)
+    return [
+        one for one in answer.relations if (one.new, one.held) in asked and answered[one.new, one.held] == 1
+    ]
 
 
 REWORDED = "reworded"
-NOT_COMPARED = "it could not be compared with an opinion that is held"
-SAID_TWICE = "the answer says it twice"
-ALREADY_WEIGHED = "what it stands on was weighed already"
-REACHED_AGAIN = "the same judgement, reached again from this fact"
+NOT_COMPARED = "it could not be compared with a held opinion"
+SAID_TWICE = "the answer contains it twice"
+ALREADY_WEIGHED = "it adds no new evidence"
+REACHED_AGAIN = "the same opinion was formed again from this fact"
 
 _ORDER = (Relation.SAME, Relation.REFINES, Relation.OPPOSES)
 """Precedence if an opinion has several relations."""
@@ -478,7 +478,7 @@ class Decision:
 
 
 def decide(
-    found: Situation,
+    situation: Situation,
     relations: Mapping[tuple[str, str], PairRelation],
     occasion: Occasion,
     services: Services,
@@ -486,21 +486,21 @@ def decide(
     """Decide about the drafts in order.
 
     Args:
-        found: the drafts and the state of the bank.
-        relations: relations by new text and unit id of the held wording.
+        situation: the drafts and the state of the bank.
+        relations: relations by text of the new opinion and unit id of the held wording.
         occasion: the reflection.
         services: settings and thresholds.
     """
-    deciding = _Decider(found, occasion, services)
-    deciding.decision.decided = tuple(deciding.decided(draft, relations) for draft in found.drafts)
+    deciding = _Decider(situation, occasion, services)
+    deciding.decision.decided = tuple(deciding.decided(draft, relations) for draft in situation.drafts)
     return deciding.decision
 
 
 @dataclass(frozen=True, slots=True)
 class _Decider:
-    """Decides about the opinions of one answer."""
+    """Decides about the opinions of one answer and collects the writes."""
 
-    found: Situation
+    situation: Situation
     occasion: Occasion
     services: Services
     decision: Decision = field(default_factory=Decision)
@@ -516,7 +516,7 @@ class _Decider:
         if draft.same is not None:
             again = PairRelation(Relation.SAME, EvidenceStrength.MILD, REACHED_AGAIN)
             return self._of_held(draft, [(draft.same, again)])
-        compared = [(held, relations.get((draft.given.text, held.wording.unit_id))) for held in draft.near]
+        compared = [(held, relations.get((draft.proposal.text, held.wording.unit_id))) for held in draft.near]
         if any(related is None for _, related in compared):
             return _change(draft, OpinionOutcome.REFUSED, None, NOT_COMPARED)
         bearing = [
@@ -527,7 +527,7 @@ class _Decider:
         return self._of_held(draft, bearing) if bearing else self._form(draft)
 
     def _said_before(self, draft: OpinionDraft) -> OpinionDraft | None:
-        """Return an earlier opinion of the same answer that says the same."""
+        """Return an earlier opinion of the same answer with the same meaning, if any."""
         return next((each for each in self.kept if self._says_the_same(draft, each)), None)
 
     def _says_the_same(self, one: OpinionDraft, other: OpinionDraft) -> bool:
@@ -548,13 +548,13 @@ class _Decider:
         self.decision.formed += (
             FormationWrite(
                 unit_id=draft.unit.id,
-                confidence=draft.given.confidence,
+                confidence=draft.proposal.confidence,
                 formed_at=self.occasion.at,
                 origin=OpinionOrigin.REFLECT,
                 operation=self.occasion.operation,
-                profile=self.found.profile_number,
-                reasoning=draft.given.reasoning,
-                based_on=draft.given.grounds,
+                profile=self.situation.profile_number,
+                reasoning=draft.proposal.reasoning,
+                based_on=draft.proposal.grounds,
                 assessed_to=self.occasion.revision,
             ),
         )
@@ -563,7 +563,7 @@ class _Decider:
     def _of_held(
         self, draft: OpinionDraft, bearing: Sequence[tuple[HeldOpinion, PairRelation]]
     ) -> OpinionDecision:
-        """Apply an opinion to held ones: the facts it cites become their evidence."""
+        """Apply an opinion to held ones: the facts it cites become evidence for them."""
         rows = {held.log.id: self._evidence(draft, held, related) for held, related in bearing}
         evidence = tuple(row for found in rows.values() for row in found)
         self.decision.evidence += evidence
@@ -581,17 +581,17 @@ class _Decider:
         written = {(row.opinion_id, row.unit_id) for row in self.decision.evidence}
         assessment = _assessment(related)
         assessed = [
-            AssessedFact(self.found.facts[unit_id], assessment, related.strength, related.reason)
-            for unit_id in draft.given.cited
-            if unit_id in self.found.facts and (held.log.id, unit_id) not in written
+            AssessedFact(self.situation.facts[unit_id], assessment, related.strength, related.reason)
+            for unit_id in draft.proposal.cited
+            if unit_id in self.situation.facts and (held.log.id, unit_id) not in written
         ]
         return evidence_rows(
             held.log,
             assessed,
-            self.found.facts,
+            self.situation.facts,
             thresholds=self.services.embedder.identity.thresholds,
             rule=UpdateRule(self.services.config.opinions.rule),
-            step=step_of(self.found.profile, self.services.config.opinions),
+            step=step_of(self.situation.profile, self.services.config.opinions),
         )
 
     def _reword(self, draft: OpinionDraft, held: HeldOpinion, related: PairRelation) -> bool:
@@ -604,7 +604,7 @@ class _Decider:
         self.decision.events += (
             ValidityEvent(held.wording.unit_id, ValidityKind.CLOSED, since, unit.id, REWORDED),
         )
-        based_on = tuple(dict.fromkeys((*held.wording.based_on, *draft.given.grounds)))
+        based_on = tuple(dict.fromkeys((*held.wording.based_on, *draft.proposal.grounds)))
         self.decision.reworded += (RewordingWrite(held.log.id, unit.id, related.reason, based_on),)
         return True
 
@@ -627,24 +627,24 @@ def _change(
     draft: OpinionDraft, outcome: OpinionOutcome, opinion_id: str | None, reason: str
 ) -> OpinionDecision:
     return OpinionDecision(
-        OpinionChange(outcome, draft.given.text, draft.given.confidence, opinion_id, reason)
+        OpinionChange(outcome, draft.proposal.text, draft.proposal.confidence, opinion_id, reason)
     )
 
 
-def moves(found: Situation, decision: Decision, at: datetime) -> tuple[OpinionMove, ...]:
+def moves(situation: Situation, decision: Decision, at: datetime) -> tuple[OpinionMove, ...]:
     """Return the effect of a decision on the confidence of opinions, in the order they were proposed.
 
     Args:
-        found: the state the decision was made on.
+        situation: the state the decision was made on.
         decision: the decision.
         at: time of the writes (aware UTC).
     """
-    logs = {log.id: log for log in found.logs}
+    logs = {log.id: log for log in situation.logs}
     made = []
     for decided in decision.decided:
         before = dict(logs)
         for row in decided.evidence:
-            logs[row.opinion_id] = _joined(logs[row.opinion_id], row, found, at)
+            logs[row.opinion_id] = _joined(logs[row.opinion_id], row, situation, at)
         made.append(_move(decided, before, logs))
     return tuple(made)
 
@@ -669,8 +669,8 @@ def _move(
     )
 
 
-def _joined(log: OpinionLog, row: EvidenceWrite, found: Situation, at: datetime) -> OpinionLog:
-    """Return the log with one more row, as the ledger will return it."""
+def _joined(log: OpinionLog, row: EvidenceWrite, situation: Situation, at: datetime) -> OpinionLog:
+    """Return the log with one more row, as the ledger will return it after the commit."""
     written = Evidence(
         unit_id=row.unit_id,
         sources=row.sources,
@@ -682,9 +682,9 @@ def _joined(log: OpinionLog, row: EvidenceWrite, found: Situation, at: datetime)
         version=row.version,
         effective_at=row.effective_at,
         recorded_at=at,
-        revision=found.revision + 1,
+        revision=situation.revision + 1,
         restates=row.restates,
-        validity=_validity(found.facts[row.unit_id]),
+        validity=_validity(situation.facts[row.unit_id]),
     )
     evidence: Sequence[Evidence] = (*log.evidence, written)
     ordered = sorted(evidence, key=lambda each: (each.effective_at, each.unit_id))
@@ -696,17 +696,17 @@ def _validity(fact: Fact) -> tuple[ValidityChange, ...]:
     return () if closed is None else (ValidityChange(ValidityKind.CLOSED, closed, 0),)
 
 
-ATTEMPTS = 8  # decisions and commits, if opinions or memories change in between
+ATTEMPTS = 8  # maximum number of decisions and commits, if opinions or memories change before the commit
 NOT_EMBEDDED = "it could not be embedded"
-BUSY = "the bank changed at every try to keep it"
+BUSY = "the bank changed during every try to store it"
 
 
 @dataclass(frozen=True, slots=True)
 class FormedOpinions:
-    """The actual or predicted outcome of an answer's opinions.
+    """The outcome of an answer's opinions, predicted before the commit and final after it.
 
     Attributes:
-        changes: outcome of each opinion, in the given order; for a repeated operation, the first outcome.
+        changes: outcome of each opinion, in the given order; for a repeated operation, the recorded outcome.
         moves: outcomes with their effect on confidences; empty for a repeated operation.
         repeated: whether the operation was already recorded.
         calls: number of calls of the model.
@@ -800,9 +800,9 @@ async def commit_opinions(
     return _refused(assessed.proposed, BUSY, assessed.relations)
 
 
-async def _compare(found: Situation, relations: Relations, model: LanguageModel) -> None:
+async def _compare(situation: Situation, relations: Relations, model: LanguageModel) -> None:
     """Compare new opinions with those near them; if the model fails, the new ones are not stored."""
-    compared = [Comparison(draft.given.text, draft.near) for draft in found.drafts if draft.near]
+    compared = [Comparison(draft.proposal.text, draft.near) for draft in situation.drafts if draft.near]
     try:
         await relate(compared, model, relations)
     except ModelError:
@@ -821,21 +821,23 @@ def _formed(
     )
 
 
-def _refused(given: Sequence[ProposedOpinion], reason: str, relations: Relations) -> FormedOpinions:
+def _refused(proposed: Sequence[ProposedOpinion], reason: str, relations: Relations) -> FormedOpinions:
     changes = tuple(
-        OpinionChange(OpinionOutcome.REFUSED, each.text, each.confidence, reason=reason) for each in given
+        OpinionChange(OpinionOutcome.REFUSED, each.text, each.confidence, reason=reason) for each in proposed
     )
     moved = tuple(OpinionMove(change, OpinionMovement.NEUTRAL) for change in changes)
     return _formed(changes, relations, moved)
 
 
-def _commit(decision: Decision, found: Situation, occasion: Occasion, projector: Projector) -> bool:
+def _commit(decision: Decision, situation: Situation, occasion: Occasion, projector: Projector) -> bool:
     """Commit if opinions and grounds are unchanged; else return False and write nothing."""
     if not decision.writes_anything and not occasion.operation:
         return True
     try:
         with projector.transaction() as (view, transaction):
-            if view.revision != found.revision and not unchanged(found, occasion, transaction, view.bank):
+            if view.revision != situation.revision and not unchanged(
+                situation, occasion, transaction, view.bank
+            ):
                 return False
             transaction.commit(write_set(decision, occasion, view))
     except RevisionConflict:
@@ -845,7 +847,7 @@ def _commit(decision: Decision, found: Situation, occasion: Occasion, projector:
 
 
 def write_set(decision: Decision, occasion: Occasion, view: BankView) -> WriteSet:
-    """Return the write set of a decision. The ledger enqueues the assessment of facts that arrived in between."""
+    """Return the write set of a decision. The ledger enqueues the assessment of facts added since recall."""
     return WriteSet(
         bank=view.bank,
         expected_revision=view.revision,

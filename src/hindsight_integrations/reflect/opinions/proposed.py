@@ -1,4 +1,4 @@
-"""Opinions proposed by an answer: their wording, their grounds, and which may be stored (paper sections 5.4.2 and A.2)."""
+"""Validate the opinions proposed by an answer and find the memories they are based on (paper sections 5.4.2 and A.2)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from hindsight_integrations.reflect.citations import (
 from hindsight_integrations.reflect.context import ReflectContext
 
 LONGEST_OPINION = 500  # characters; the prompts ask for 300
-FEWEST_WORDS = 4  # in a statement with a reason
+FEWEST_WORDS = 4  # a shorter statement cannot include a reason
 
 
 def fault(text: str, languages: Sequence[Language]) -> str:
     """Describe why a text cannot be stored as an opinion; "" if it can.
 
-    Whether it is well reasoned is left to the model and the prompts. The first person is not required in languages
+    The quality of the reasoning is not checked. The first person is not required in languages
     without a list of personal pronouns.
 
     Args:
@@ -41,7 +41,7 @@ def fault(text: str, languages: Sequence[Language]) -> str:
 
 
 def plain(text: str) -> str:
-    """Return an opinion on one line, without characters that cannot be stored or quotes around the whole text."""
+    """Return an opinion on one line, without characters that cannot be stored and without quotes around the whole text."""
     found = " ".join(clean_text(text).split())
     return found[1:-1].strip() if len(found) > 1 and found[0] + found[-1] in _AROUND else found
 
@@ -83,13 +83,13 @@ class ProposedOpinion:
 
 
 def opinion_faults(
-    opinion: AnsweredOpinion, told: Sequence[str], languages: Sequence[Language]
+    opinion: AnsweredOpinion, sources: Sequence[str], languages: Sequence[Language]
 ) -> Iterator[str]:
-    """Describe for the model why an opinion cannot be stored; empty if it can.
+    """Describe to the model why an opinion cannot be stored; empty if it can.
 
     Args:
-        opinion: as the model wrote it.
-        told: texts of the memories it cites, and the question; only the question if it cites none that exist.
+        opinion: the opinion in the model's answer.
+        sources: texts of the memories it cites, and the question.
         languages: the languages it may be in.
     """
     text = plain(opinion.opinion)
@@ -102,8 +102,8 @@ def opinion_faults(
         yield f"its confidence is {confidence:g}; give a number from 0 to 1"
     if not plain(opinion.reasoning):
         yield "its reasoning is empty"
-    if text and not _about(text, told, languages):
-        yield "it is about nothing that its memories or the question speak of"
+    if text and not _about(text, sources, languages):
+        yield "it has no content word in common with the memories it cites or the question"
 
 
 def refused(opinion: AnsweredOpinion, reason: str) -> OpinionChange:
@@ -111,45 +111,45 @@ def refused(opinion: AnsweredOpinion, reason: str) -> OpinionChange:
     return OpinionChange(OpinionOutcome.REFUSED, plain(opinion.opinion), opinion.confidence, reason=reason)
 
 
-def _about(text: str, told: Sequence[str], languages: Sequence[Language]) -> bool:
+def _about(text: str, sources: Sequence[str], languages: Sequence[Language]) -> bool:
     language = language_of(text, languages)
-    said = content_stems(text, language)
-    return any(said & content_stems(each, language_of(each, languages)) for each in told)
+    stems = content_stems(text, language)
+    return any(stems & content_stems(each, language_of(each, languages)) for each in sources)
 
 
-NO_GROUNDS = "it names no memory it stands on"
-TOO_MANY = f"an answer puts forward {MOST_OPINIONS} opinions at most"
-ONLY_SAID = "it has something from words of which no memory holds"
-UNREMEMBERED = ""  # placeholder id for words without a memory
-NOT_EXTRACTED = "it stands on a message whose facts are not there yet"
+NO_GROUNDS = "it cites no memories"
+TOO_MANY = f"an answer may propose at most {MOST_OPINIONS} opinions"
+ONLY_SAID = "it uses a message without a valid memory"
+UNREMEMBERED = ""  # placeholder id for a text without a valid memory
+NOT_EXTRACTED = "it is based on a message whose facts have not been extracted yet"
 
 
 def opinion_problems(
     opinion: AnsweredOpinion, shown: CitationIndex, query: ReflectQuery, languages: Sequence[Language]
 ) -> Iterator[str]:
     """Describe the faults of an opinion for the model; empty if there are none."""
-    found = references(opinion.based_on, shown)
-    yield from reference_faults(found, shown)
-    if found.none and not found.unknown:
+    cited = references(opinion.based_on, shown)
+    yield from reference_faults(cited, shown)
+    if cited.none and not cited.unknown:
         yield NO_GROUNDS
-    yield from opinion_faults(opinion, _told(found, query), languages)
+    yield from opinion_faults(opinion, _source_texts(cited, query), languages)
 
 
 def read_opinion(
     opinion: AnsweredOpinion, shown: CitationIndex, query: ReflectQuery, languages: Sequence[Language]
 ) -> ProposedOpinion | OpinionChange:
-    """Return the opinion to store, based on its valid citations, or its refusal."""
+    """Return the opinion to store, based on its valid citations, or a refused outcome."""
     found = references(opinion.based_on, shown)
     if found.none:
         return refused(opinion, NO_GROUNDS)
-    if fault := next(opinion_faults(opinion, _told(found, query), languages), ""):
+    if fault := next(opinion_faults(opinion, _source_texts(found, query), languages), ""):
         return refused(opinion, fault)
     text = plain(opinion.opinion)
     cited = _grounds(found)
-    asked = Ground(f"{query.recall.text} {query.context}")
-    grounds = completed_grounds(text, [*cited, asked], _all_grounds(shown), languages)
-    waiting = {item.unit.id for item in shown.memories.values() if item.unit.kind is not UnitKind.MEMORY}
-    if not waiting.isdisjoint(grounds):
+    question = Ground(f"{query.recall.text} {query.context}")
+    grounds = completed_grounds(text, [*cited, question], _all_grounds(shown), languages)
+    pending_ids = {item.unit.id for item in shown.memories.values() if item.unit.kind is not UnitKind.MEMORY}
+    if not pending_ids.isdisjoint(grounds):
         return refused(opinion, NOT_EXTRACTED)
     if UNREMEMBERED in grounds:
         return refused(opinion, ONLY_SAID)
@@ -163,20 +163,20 @@ def read_opinion(
     )
 
 
-def _told(found: References, query: ReflectQuery) -> list[str]:
-    texts = (ground.text for ground in _grounds(found))
+def _source_texts(cited: References, query: ReflectQuery) -> list[str]:
+    texts = (ground.text for ground in _grounds(cited))
     return [*texts, query.recall.text, *filter(None, [query.context])]
 
 
-def _grounds(found: References) -> list[Ground]:
+def _grounds(cited: References) -> list[Ground]:
     return [
-        *(Ground(item.text, (item.unit.id,)) for item in found.units),
-        *(Ground(model.text, model.based_on) for model in found.models),
+        *(Ground(item.text, (item.unit.id,)) for item in cited.units),
+        *(Ground(model.text, model.based_on) for model in cited.models),
     ]
 
 
 def _all_grounds(shown: CitationIndex) -> list[Ground]:
-    """Return all texts an opinion may draw on; words taken from a belief are based on that belief's grounds."""
+    """Return all texts that an opinion may be based on: memories, mental models, beliefs and quoted texts."""
     return [
         *(Ground(item.text, (item.unit.id,)) for item in shown.memories.values()),
         *(Ground(model.text, model.based_on) for model in shown.models.values()),
@@ -186,17 +186,17 @@ def _all_grounds(shown: CitationIndex) -> list[Ground]:
 
 
 def read_opinions(
-    given: Sequence[AnsweredOpinion], shown: CitationIndex, query: ReflectQuery, context: ReflectContext
+    answered: Sequence[AnsweredOpinion], shown: CitationIndex, query: ReflectQuery, context: ReflectContext
 ) -> tuple[ProposedOpinion | OpinionChange, ...]:
-    """Read the opinions of an answer: each as it may be stored, or its refusal; empty if opinions are off.
+    """Return each opinion of an answer as it may be stored, or as refused; empty if opinions are off.
 
     Args:
-        given: the opinions in the answer; those beyond the first five are refused.
+        answered: the opinions in the answer; those beyond the first five are refused.
         shown: the memories shown to the model.
         query: the question.
         context: context of the reflection.
     """
     if not query.form_opinions or context.services.model is None:
         return ()
-    read = [read_opinion(each, shown, query, context.services.languages) for each in given[:MOST_OPINIONS]]
-    return (*read, *(refused(each, TOO_MANY) for each in given[MOST_OPINIONS:]))
+    read = [read_opinion(each, shown, query, context.services.languages) for each in answered[:MOST_OPINIONS]]
+    return (*read, *(refused(each, TOO_MANY) for each in answered[MOST_OPINIONS:]))

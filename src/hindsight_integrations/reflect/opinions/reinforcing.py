@@ -1,4 +1,4 @@
-"""Update opinions with new facts (paper section 5.5): assess in batches, reword, and commit with the task's completion."""
+"""Update opinions with new facts (paper section 5.5): assess the facts in batches, reword opinions, and commit."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class OpinionEvidence:
         wording: its current wording.
         known: facts already in its log or grounds, by unit id.
         asked: new facts to assess, in order of mention.
-        repeating: new facts in which a source repeats itself.
+        repeating: new facts in which all sources repeat themselves.
     """
 
     log: OpinionLog
@@ -174,12 +174,12 @@ def _topics(facts: Mapping[str, Fact], reader: LedgerReader, bank: str) -> dict[
     }
 
 
-BATCH_TOKENS = 4_000  # for opinions and facts in one prompt, the same limit as for observations
-LINE_TOKENS = 40  # per line in the prompt, for its number, dates and pairs
-MOST_EARLIER = 3  # earlier facts of the same source shown with a new one, nearest first
+BATCH_TOKENS = 4_000  # token budget of the opinions and facts in one prompt, the same as for observations
+LINE_TOKENS = 40  # tokens added to each line of the prompt for its number, dates and pairs
+MOST_EARLIER = 3  # maximum number of earlier facts from the same source shown with a new one, nearest first
 
 PairKey: TypeAlias = tuple[str, str, str, str]
-"""Key of an assessment: opinion id, unit id of its wording, fact id and text."""
+"""Key of an assessment: opinion id, unit id of its wording, fact id, text of the fact."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,7 +198,7 @@ class FactOpinionPair:
 
     @property
     def key(self) -> PairKey:
-        """Key of the assessment, which depends on the wording and the text of the fact."""
+        """The key of the assessment, which changes with the wording and the text of the fact."""
         return pair_key(self.opinion, self.fact)
 
 
@@ -208,8 +208,8 @@ class AssessorVerdict:
 
     Attributes:
         assessed: how the fact bears on the opinion.
-        rewording: the new wording as the model wrote it; empty if the wording stays.
-        grounds: ids of the facts that the rewording uses, the assessed one first.
+        rewording: the new wording in the model's answer; empty if the wording does not change.
+        grounds: ids of the facts that the rewording is based on, the assessed one first.
     """
 
     assessed: AssessedFact
@@ -222,7 +222,7 @@ def pair_key(opinion: OpinionEvidence, fact: Fact) -> PairKey:
     return opinion.log.id, opinion.wording.unit_id, fact.unit.id, fact.unit.text
 
 
-def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[FactOpinionPair]:
+def next_batch(pending: PendingAssessment, tried: Collection[PairKey]) -> list[FactOpinionPair]:
     """Return the next pairs to assess, as many as fit one prompt; empty if all were tried.
 
     Only opinions with the same tags share a prompt, so that no reason quotes memories with other tags.
@@ -230,7 +230,7 @@ def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[Fac
     batch: list[FactOpinionPair] = []
     seen: set[str] = set()
     left = BATCH_TOKENS
-    for pair in _pairs(found, tried):
+    for pair in _pairs(pending, tried):
         if batch and (len(batch) == MOST_PAIRS or pair.opinion.log.tags != batch[0].opinion.log.tags):
             break
         shown = [pair.fact, *pair.earlier]
@@ -245,9 +245,9 @@ def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[Fac
     return batch
 
 
-def _pairs(found: PendingAssessment, tried: Collection[PairKey]) -> Iterator[FactOpinionPair]:
+def _pairs(pending: PendingAssessment, tried: Collection[PairKey]) -> Iterator[FactOpinionPair]:
     """Yield the pairs not yet tried, ordered by tags, then opinion, then mention."""
-    for opinion in sorted(found.opinions, key=lambda each: each.log.tags):
+    for opinion in sorted(pending.opinions, key=lambda each: each.log.tags):
         for fact in opinion.asked:
             if pair_key(opinion, fact) not in tried:
                 yield FactOpinionPair(opinion, fact, _earlier(opinion, fact))
@@ -274,7 +274,7 @@ class Rewording:
         unit: unit of the new wording, without its token count.
         write: the rewording.
         closing: the event that closes the previous wording.
-        fact: id of the fact that caused it.
+        fact: id of the fact from which the rewording follows.
     """
 
     unit: MemoryUnit
@@ -286,7 +286,7 @@ class Rewording:
 def rewording_fault(text: str, pair: FactOpinionPair, languages: Sequence[Language]) -> str:
     """Describe why a text cannot be a new wording of a pair's opinion; "" if it can.
 
-    It must be a valid opinion, with no number that is in neither the old wording nor the fact.
+    It must be a valid opinion, and each of its numbers must occur in the old wording or the fact.
     """
     text = plain(text)
     if found := fault(text, languages):
@@ -305,7 +305,7 @@ def may_reword(assessment: Assessment, strength: EvidenceStrength) -> bool:
 
 
 def rewording(opinion: OpinionEvidence, verdicts: Sequence[AssessorVerdict], bank: str) -> Rewording | None:
-    """Return the new wording from the newest fact that calls for one; None if the wording stays.
+    """Return the new wording, from the newest fact with a usable one; None if the wording does not change.
 
     Args:
         opinion: the opinion.
@@ -371,7 +371,7 @@ async def assess(
     model: LanguageModel,
     languages: Sequence[Language],
 ) -> Assessments:
-    """Assess pairs with the model; a prompt that does not fit its context is split in two.
+    """Assess pairs with the model; if the prompt exceeds the model's context, assess each half separately.
 
     Args:
         batch: pairs whose opinions have the same tags.
@@ -457,7 +457,7 @@ class AssessmentPrompt:
         return "; ".join(found[:MOST_PAIRS])
 
     def verdicts(self, answer: AnsweredAssessments) -> dict[PairKey, AssessorVerdict]:
-        """Return the usable verdicts of an answer: requested pairs only, the first assessment of each."""
+        """Return the usable verdicts of an answer: the first assessment of each requested pair."""
         found: dict[PairKey, AssessorVerdict] = {}
         for one in answer.assessments:
             if pair := self._pairs.get((one.opinion, one.fact)):
@@ -474,31 +474,33 @@ class AssessmentPrompt:
         return AssessorVerdict(assessed, text, self._grounds(text, pair))
 
     def _grounds(self, text: str, pair: FactOpinionPair) -> tuple[str, ...]:
-        """Return the grounds of a rewording: its fact, and other shown memories it draws on."""
+        """Return the grounds of a rewording: its fact, and other shown memories that it uses."""
         own = [Ground(pair.fact.unit.text, (pair.fact.unit.id,)), Ground(pair.opinion.wording.text)]
         facts = [Ground(fact.unit.text, (fact.unit.id,)) for fact in self._facts]
         opinions = [Ground(each.wording.text, each.wording.based_on) for each in self._opinions]
         return completed_grounds(text, own, [*facts, *opinions], self._languages)
 
     def _fault(self, one: AnsweredAssessment, pair: FactOpinionPair) -> str:
-        """Describe the fault of a rewording that would be used; "" if there is none."""
+        """Describe the fault of a rewording; "" if there is none or the rewording would not be used."""
         if not one.rewording.strip() or not may_reword(one.assessment, one.strength):
             return ""
         return rewording_fault(one.rewording, pair, self._languages)
 
 
-CONFLICTS = 8  # failed commits because opinions or facts changed; then the task is retried later
-TRIES_OF_MODEL = 3  # of a task; on the last one, pairs without a usable answer are skipped
+CONFLICTS = (
+    8  # maximum number of failed commits because opinions or facts changed; then the task is retried later
+)
+TRIES_OF_MODEL = 3  # number of task attempts; on the last one, pairs without a usable answer are skipped
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvidenceDecision:
-    """The writes, and the pairs left without an assessment.
+    """The writes that follow from the verdicts, and the pairs without one.
 
     Attributes:
         evidence: rows for the logs.
         reworded: new wordings.
-        assessed: revision by opinion id, for opinions without facts left to assess.
+        assessed: revision up to which all facts are assessed, by opinion id.
         passed_over: pairs without a usable assessment, as (opinion id, fact id).
     """
 
@@ -511,10 +513,10 @@ class EvidenceDecision:
 async def reinforce(task: Task, model: LanguageModel, projector: Projector, services: Services) -> Settled:
     """Assess the facts added since the last assessment of a bank's opinions; commit the outcome and complete the task.
 
-    If the pairs need several prompts, each batch but the last is committed separately, so that no pair is assessed twice.
-    If the bank changes in between, it is read again and only new pairs are assessed.
+    If the pairs need several prompts, each batch is committed as it is assessed, so that no pair is assessed twice.
+    If the bank changes before a commit, it is read again and only new pairs are assessed.
 
-    Pairs without a usable assessment are retried with the task, and skipped at its third attempt.
+    Pairs without a usable assessment are retried in the next attempt of the task, and skipped in the third.
 
     Raises:
         MalformedOutput: pairs are missing after repairs, with tries left; verdicts received so far are written.
@@ -527,9 +529,9 @@ async def reinforce(task: Task, model: LanguageModel, projector: Projector, serv
     tried: set[PairKey] = set()
     spent, conflicts = Settled(), 0
     while True:
-        found = await services.workers.read(read_pending, projector, services)
-        if batch := next_batch(found, tried):
-            made = await assess(batch, found.profile, model, services.languages)
+        pending = await services.workers.read(read_pending, projector, services)
+        if batch := next_batch(pending, tried):
+            made = await assess(batch, pending.profile, model, services.languages)
             verdicts.update(made.verdicts)
             tried.update(pair.key for pair in batch)
             spent = replace(
@@ -537,34 +539,34 @@ async def reinforce(task: Task, model: LanguageModel, projector: Projector, serv
                 tokens_in=spent.tokens_in + made.tokens_in,
                 tokens_out=spent.tokens_out + made.tokens_out,
             )
-        last = not next_batch(found, tried)
+        last = not next_batch(pending, tried)
         giving_up = last and task.attempts >= TRIES_OF_MODEL
         decision = await services.workers.read(
-            decide, found, verdicts, projector.name, services, giving_up=giving_up
+            decide, pending, verdicts, projector.name, services, giving_up=giving_up
         )
         ends = giving_up or (last and not decision.passed_over)
-        writes = await services.workers.read(write_set, decision, found, projector, services)
+        writes = await services.workers.read(write_set, decision, pending, projector, services)
         if ends:
             writes = replace(writes, completed_tasks=(task.claim,))
-        if not await services.workers.write(_commit, writes, found, projector):
+        if not await services.workers.write(_commit, writes, pending, projector):
             conflicts += 1
             if conflicts == CONFLICTS:
                 bank = projector.name
                 now = await services.workers.read(projector.ledger.revision, bank)
-                raise RevisionConflict(bank, found.revision, now)
+                raise RevisionConflict(bank, pending.revision, now)
             continue
         spent = replace(spent, assessed=spent.assessed + len(decision.evidence))
         if ends:
             return replace(spent, dropped=_dropped(decision))
         if last:
-            left = f"pairs of opinion and fact without an assessment: {len(decision.passed_over)}"
+            left = f"{len(decision.passed_over)} pairs of an opinion and a fact have no assessment"
             raise MalformedOutput(
                 model.name, "", left, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out
             )
 
 
 def decide(
-    found: PendingAssessment,
+    pending: PendingAssessment,
     verdicts: Mapping[PairKey, AssessorVerdict],
     bank: str,
     services: Services,
@@ -574,7 +576,7 @@ def decide(
     """Decide how verdicts change the opinions.
 
     Args:
-        found: the opinions and their possible evidence.
+        pending: the opinions and their possible evidence.
         verdicts: verdicts by pair; nothing is written for missing ones.
         bank: name of the bank.
         services: settings and thresholds.
@@ -584,32 +586,32 @@ def decide(
     reworded: list[Rewording] = []
     assessed: dict[str, int] = {}
     passed_over: list[tuple[str, str]] = []
-    for opinion in found.opinions:
-        given = [verdicts.get(pair_key(opinion, fact)) for fact in opinion.asked]
-        left = [fact.unit.id for fact, each in zip(opinion.asked, given, strict=True) if each is None]
+    for opinion in pending.opinions:
+        answers = [verdicts.get(pair_key(opinion, fact)) for fact in opinion.asked]
+        left = [fact.unit.id for fact, each in zip(opinion.asked, answers, strict=True) if each is None]
         passed_over += ((opinion.log.id, unit_id) for unit_id in left)
-        judged = [each for each in given if each is not None]
+        judgements = [each for each in answers if each is not None]
         rows = evidence_rows(
             opinion.log,
-            [each.assessed for each in judged],
+            [each.assessed for each in judgements],
             opinion.known,
             thresholds=services.embedder.identity.thresholds,
             rule=UpdateRule(services.config.opinions.rule),
-            step=step_of(found.profile, services.config.opinions),
+            step=step_of(pending.profile, services.config.opinions),
             repeating=opinion.repeating,
         )
         evidence += rows
         own = {row.unit_id for row in rows if not row.restates}
-        told = [each for each in judged if each.assessed.fact.unit.id in own]
-        if new := rewording(opinion, told, bank):
+        new_verdicts = [each for each in judgements if each.assessed.fact.unit.id in own]
+        if new := rewording(opinion, new_verdicts, bank):
             reworded.append(new)
-        if (giving_up or not left) and opinion.log.assessed_to < found.revision:
-            assessed[opinion.log.id] = found.revision
+        if (giving_up or not left) and opinion.log.assessed_to < pending.revision:
+            assessed[opinion.log.id] = pending.revision
     return EvidenceDecision(tuple(evidence), tuple(reworded), assessed, tuple(passed_over))
 
 
 def write_set(
-    decision: EvidenceDecision, found: PendingAssessment, projector: Projector, services: Services
+    decision: EvidenceDecision, pending: PendingAssessment, projector: Projector, services: Services
 ) -> WriteSet:
     """Return the writes of a decision, without completing the task; embeds the new wordings."""
     bank, ledger = projector.name, projector.ledger
@@ -618,7 +620,7 @@ def write_set(
     vectors = embed_units(units, services.embedder) if units else ()
     return WriteSet(
         bank=bank,
-        expected_revision=found.revision,
+        expected_revision=pending.revision,
         units=tuple(
             UnitWrite(unit, vector.astype("<f4").tobytes())
             for unit, vector in zip(units, vectors, strict=True)
@@ -634,26 +636,26 @@ def write_set(
 
 
 def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWrite]:
-    """Return mentions of a new wording: those of the old wording, and entities of the fact that the new text names."""
+    """Return the mentions of a new wording: the old wording's entities, and those of the fact that the new text names."""
     places = ledger.units.row_ids(bank, [new.closing.unit_id, new.fact])
     mentioned = ledger.entities.of_units(bank, np.array(sorted(places.values()), np.int64))
     before = mentioned.get(places.get(new.closing.unit_id, -1), [])
-    told = [
+    named = [
         entity
         for entity in mentioned.get(places.get(new.fact, -1), [])
         if names_any(new.unit.text, (entity.name.casefold(), *entity.names))
     ]
-    entities = {entity.id: entity for entity in (*before, *told)}
+    entities = {entity.id: entity for entity in (*before, *named)}
     return [MentionWrite(new.unit.id, entity.id, entity.name) for entity in entities.values()]
 
 
-def _commit(writes: WriteSet, found: PendingAssessment, projector: Projector) -> bool:
+def _commit(writes: WriteSet, pending: PendingAssessment, projector: Projector) -> bool:
     """Commit if opinions and facts are unchanged; else return False and write nothing."""
     if writes.completed_tasks == () and not _writes_anything(writes):
         return True
     try:
         with projector.transaction() as (view, transaction):
-            if view.revision != found.revision and not _unchanged(found.opinions, transaction, view.bank):
+            if view.revision != pending.revision and not _unchanged(pending.opinions, transaction, view.bank):
                 return False
             transaction.commit(replace(writes, expected_revision=view.revision))
     except RevisionConflict:
