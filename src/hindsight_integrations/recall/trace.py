@@ -133,7 +133,7 @@ def _unlikely(score: float, likely_from: float) -> str:
 def _packing_fates(
     candidates: CandidateTrace, query: RecallQuery, tokens: Mapping[int, int]
 ) -> dict[int, tuple[Fate, str]]:
-    """Return the fates of the ranked units in packing, derived by repeating it with the known result."""
+    """Return the fates of the ranked units in packing, derived by repeating the packing with its known result."""
     returned = set(candidates.packed.ids.tolist())
     fates = {row: (Fate.RETURNED, why.words) for row, why in candidates.reasons.items() if row in returned}
     left = query.max_tokens - sum(

@@ -21,9 +21,7 @@ from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import MemoryUnit
 
-LISTED_CHARACTERS = (
-    240  # maximum length of the quoted details; a repair prompt quotes 500 characters of a problem
-)
+LISTED_CHARACTERS = 240  # maximum number of characters of the quoted details; a repair prompt quotes 500 characters of a problem
 
 _DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.|\u00ba)?"
 _OF = r"\s+(?:[^\W\d_]{1,3}\s+)?"  # "7 May", "7 of May", "7 de mayo"
@@ -165,7 +163,7 @@ def _is_stated(value: Decimal | str, folded: str, known: Set[str]) -> bool:
 
 
 def _figures(text: str) -> Iterator[_Figures]:
-    """Yield the dates in a text, and the numbers outside them."""
+    """Yield the dates in a text, and the numbers that are not part of a date."""
     plain, end = text.translate(_plain_letters()), 0
     for match in _date().finditer(plain):
         if parts := _parts_of_date(match):
