@@ -40,7 +40,7 @@ class ThreadMark:
     """The position up to which a thread was read.
 
     Attributes:
-        seen: the number of messages in its list, with any role.
+        seen: the number of messages in the thread's list, with any role.
         digest: the hash of these messages.
         head: the id of the last message of the current branch; None if no message was retained.
     """

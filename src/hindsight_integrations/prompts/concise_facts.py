@@ -16,13 +16,13 @@ from hindsight_integrations.prompts.extract_facts import Instructions, Passage, 
 from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_TOKENS = (
-    4_096  # maximum of an answer: eight facts take about 600; the rest is for models that reason first
+    4_096  # tokens of an answer; eight facts have about 600; the rest is for models that reason first
 )
 
 # Local servers' grammars enforce these bounds, which stops models that repeat themselves.
 MOST_FACTS = 12  # per passage of 1,000 characters; the prompt asks for eight
 MOST_PARTS = 8  # items in any list of a fact
-MOST_CHARACTERS = 400  # per fact; one of this length without a sentence end was cut
+MOST_CHARACTERS = 400  # per fact; a fact of this length without a sentence end was cut off
 MOST_NAME_CHARACTERS = 80
 
 _PARTS: JsonDict = {"maxItems": MOST_PARTS}

@@ -16,7 +16,7 @@ MOST_TOKENS = (
     4_096  # tokens of an answer; 500 characters have about 120; the rest is for models that reason first
 )
 
-MOST_REMOVED = 20  # maximum number of texts; a background has few sentences
+MOST_REMOVED = 20  # maximum number of removed texts; a background has few sentences
 
 
 class MergedBackground(BaseModel):

@@ -23,7 +23,7 @@ def memory_line(recalled: RecalledUnit, *, numbered: bool = False) -> str:
 
     Args:
         recalled: the unit.
-        numbered: whether to prefix the unit's id, for tools that take one.
+        numbered: whether to prefix the unit's id, for tools that take an id.
     """
     unit = recalled.unit
     return marked_line(

@@ -22,7 +22,7 @@ from hindsight_integrations.prompts.rendering import template
 T = TypeVar("T", bound=BaseModel)
 
 ANSWER_CHARACTERS = (
-    4000  # maximum number of characters of an invalid answer in the repair prompt, which limits its cost
+    4000  # maximum number of characters of an invalid answer in the repair prompt, to limit the prompt's cost
 )
 PROBLEM_CHARACTERS = 500
 

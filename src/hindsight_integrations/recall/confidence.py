@@ -107,7 +107,7 @@ def likely_from(run: RecallContext, channels: ChannelResults, ranking: Ranking) 
 
 
 def likely(ranking: Ranking, minimum: float) -> tuple[Ranking, dict[int, Fate]]:
-    """Drop the units with a final score below `minimum`; return the remaining ranking, and the fate of each dropped unit by row id."""
+    """Drop units with a final score below `minimum`; return the remaining ranking, and the dropped units' fates by row id."""
     count = int(np.count_nonzero(ranking.scores >= minimum))
     unlikely = dict.fromkeys(ranking.ids[count:].tolist(), Fate.UNLIKELY)
     return (ranking.at(np.arange(count)) if unlikely else ranking), unlikely

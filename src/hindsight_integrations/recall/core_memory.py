@@ -185,7 +185,7 @@ def core_budget(query: RecallQuery) -> int:
 
 
 def _core(run: RecallContext, ranking: Ranking, filtered: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return two arrays of row ids, most similar to the question first: core memory within its budget, and more facts for a request."""
+    """Return row ids, most similar to the question first: core memory within its budget, and further facts for a request."""
     columns = run.view.columns
     holds = filtered & valid_at(columns, run.query.as_of) & of_types(columns, list(FactType))
     holds[columns.positions(run.items.heads)] = False  # documents are returned only if they match

@@ -255,8 +255,8 @@ def _with_stale(
 def source_facts(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple[SourceFact, ...]:
     """Return the facts on which observations among the units are based, most similar to the question first.
 
-    These are the facts from which an observation was made, or facts made from the messages that it cites. Facts among the units themselves are left
-    out, since their text is already returned.
+        These are the facts from which an observation was made, or facts made from the messages that it cites. Facts among the
+    units themselves are left out, since their text is already returned.
     """
     budget = run.query.source_fact_tokens
     observed = {row: item.unit for row, item in units.items() if item.unit.fact_type in OBSERVED}
@@ -279,7 +279,7 @@ def source_facts(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple
 
 
 def _cited(run: RecallContext, observation: MemoryUnit) -> list[int]:
-    """Return the row ids of the units made from the messages that a retained observation cites, and of the observation itself."""
+    """Return the row ids of units made from messages that a retained observation cites, and of the observation itself."""
     cited = [(observation.thread, source) for source in observation.sources]
     return run.view.ledger.units.of_messages(run.view.bank, cited).tolist() if cited else []
 

@@ -48,7 +48,8 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 def aggregate(entries: Sequence[RecordEntry], how: Aggregation, *, other: bool = True) -> Aggregate:
     """Compute one value over records, in Decimal arithmetic.
 
-    Compatible units ("km" and "mi") are converted exactly to the most frequent one; if several are equally frequent, to the one that occurs first.
+    Compatible units ("km" and "mi") are converted exactly to the most frequent one; if several are equally frequent, to the
+    one that occurs first.
 
     Args:
         entries: the records, in order of time.
@@ -222,9 +223,8 @@ def find_page(
     at = np.flatnonzero(ahead)
     at = at[np.lexsort((columns.ids[at], begins[at]))][: limit + 1]
     page, ids = at[:limit], columns.ids[at[:limit]]
-    stored = view.ledger.units.get(
-        view.bank, ids
-    )  # omits units that are damaged or were erased since the view was made
+    # Units that are damaged or were erased since the view was made are omitted.
+    stored = view.ledger.units.get(view.bank, ids)
     held = as_held(stored, view.ledger, view.bank, as_of=wanted.as_of)
     units = tuple(held[row] for row in ids.tolist() if row in held)
     damaged = view.ledger.units.damaged(view.bank, ids) if len(units) < len(ids) else ()

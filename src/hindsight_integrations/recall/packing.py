@@ -199,8 +199,8 @@ def pack_units(
 ) -> Packed:
     """Pack the ranked units into the query's budget, documents with their valid items (paper eq. 8).
 
-    A document that exceeds the remaining budget is shortened to its best items, and its text gives the number of items left out. Only the
-    few documents are read and tokenised here; the tokens of all other units were counted when they were retained.
+    A document that exceeds the remaining budget is shortened to its best items, and its text gives the number of items left
+    out. Only the few documents are read and tokenised here; the tokens of all other units were counted when they were retained.
 
     Args:
         ids: row ids, best first, (n,).

@@ -25,7 +25,8 @@ LEAST_ADAPTIVE, MOST_ADAPTIVE = 20, 2000
 def adaptive_candidates(max_tokens: int, budget: Budget) -> int:
     """Compute clamp(max_tokens * share, 20, 2000) (recall docs, "How Budget Maps to Pipeline Parameters").
 
-    Recall uses a fixed number of candidates per budget level instead, the docs' default: the adaptive number loses 0.2 to 1.4 points of evidence recall below 4,096 tokens.
+    Recall uses a fixed number of candidates per budget level instead, the docs' default: the adaptive number
+    loses 0.2 to 1.4 points of evidence recall below 4,096 tokens.
 
     Args:
         max_tokens: the token budget.

@@ -258,7 +258,7 @@ def standing(
 def target_of(
     entry: RecordEntry, subject: Subject, known: KnownThings, languages: Sequence[Language]
 ) -> GoalTarget | None:
-    """Return the target that a goal sets for a subject's records; None if the goal has no number or period, or concerns another subject.
+    """Return the target that a goal sets for a subject's records; None if it lacks a number or period, or has another subject.
 
     A spending goal is a maximum; there is no target if it is worded only as a minimum. Other goals are minimums unless worded as a
     maximum; there is no target if they are worded as both.
@@ -533,7 +533,7 @@ class _DigestBuilder:
         return first, last
 
     def _listed(self, entries: Sequence[RecordEntry]) -> list[RecordEntry]:
-        """Return the records that overlap the window's days; if the window does not consist of whole days, those that begin in it."""
+        """Return the records that overlap the window's days; in a window not of whole days, those that begin in it."""
         window = self._asked.window
         if window is None:
             return list(entries)

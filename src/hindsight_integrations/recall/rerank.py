@@ -51,7 +51,7 @@ class TurnOrder:
     session: IntArray
 
     def neighbour(self, positions: IntArray, distance: int) -> IntArray:
-        """Return, for each of k positions, that of the turn `distance` turns later (earlier if negative); ABSENT if there is none."""
+        """Return, for each of k positions, that of the turn `distance` turns later (earlier if negative), or ABSENT."""
         here = self.place[positions]
         there = here + distance
         exists = np.flatnonzero((here != ABSENT) & (there >= 0) & (there < len(self.at)))

@@ -387,7 +387,7 @@ def _known(numbers: Sequence[int], count: int) -> list[int]:
 
 
 def _is_cut(text: str) -> bool:
-    """Return whether constrained decoding cut a text at the schema's limit; a longer text comes from a server that ignores the limit."""
+    """Return whether constrained decoding cut a text at the schema's limit; a longer text shows that the server ignores it."""
     return MOST_CHARACTERS - 2 <= len(text) <= MOST_CHARACTERS and text[-1:] not in _ENDS
 
 
@@ -485,7 +485,8 @@ class LLMExtractor:
         """Extract the facts of one waiting passage.
 
         Raises:
-            ModelError: the model is unavailable, or its answer is still malformed. The passage is not queued, since it has a task already.
+            ModelError: the model is unavailable, or its answer is still malformed. The passage is not queued
+                again, since it has a task already.
         """
         extraction = await self._facts(passage)
         for waiting in extraction.waiting:

@@ -578,7 +578,9 @@ async def _with_endings(
     projector: Projector,
     services: Services,
 ) -> Extraction:
-    """Add to verbatim facts the memories that they end, as judged by a model; the model is called only if there are memories to show.
+    """Add to verbatim facts the memories that they end, as judged by a model.
+
+    The model is called only if there are memories to show.
 
     Memories made from earlier versions of the same messages are not shown, since the edit invalidates them.
     """

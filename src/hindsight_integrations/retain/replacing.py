@@ -21,7 +21,9 @@ from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import MemoryUnit
 
-LISTED_CHARACTERS = 240  # maximum number of characters of the quoted details; a repair prompt quotes 500 characters of a problem
+LISTED_CHARACTERS = (
+    240  # maximum characters of the quoted details; a repair prompt quotes 500 characters of a problem
+)
 
 _DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.|\u00ba)?"
 _OF = r"\s+(?:[^\W\d_]{1,3}\s+)?"  # "7 May", "7 of May", "7 de mayo"

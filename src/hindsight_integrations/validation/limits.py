@@ -24,7 +24,7 @@ MAX_TOKENS = 10_000_000
 MAX_NAME = 200  # characters of an agent's name
 MAX_BACKGROUND = 4_000  # characters of an agent's background, which is part of the prompt of every answer
 MAX_MENTAL_MODELS = 100  # per bank; all of them are compared with a question
-MAX_MODEL_TOKENS = 8_192  # of a mental model's text
+MAX_MODEL_TOKENS = 8_192  # tokens of a mental model's text
 MAX_DIRECTIVES = 50  # per bank; the applicable ones are part of a question's prompt
 MAX_DIRECTIVE = 1_000  # characters
 

@@ -108,7 +108,7 @@ def retain_request(
         bank: the bank.
         clock: the clock, whose time is the mention time of content without one.
         dates: the time zone and date order of times without their own.
-        append: True appends the text to the document with that id.
+        append: True appends the text to the document with the item's id.
         redact: a function that replaces text which must not be stored.
         options: the overrides of the extraction settings.
 
