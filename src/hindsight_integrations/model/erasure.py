@@ -206,7 +206,7 @@ def _is_part(match: re.Match[str]) -> bool:
 def _continues(match: re.Match[str]) -> bool:
     """Return whether a capitalised word continues the name.
 
-    In German, where all nouns are capitalised, this applies only to a name at the beginning of a sentence.
+    In German, where all nouns are capitalised, it continues only a name at the beginning of a sentence.
     """
     following = _FOLLOWING.match(match.string, match.end("name"))
     if following is None or match["name"].islower() or following[1].casefold() in _NO_NAMES:

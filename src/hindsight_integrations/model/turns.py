@@ -125,7 +125,7 @@ class SourceTurn:
 
 
 CHATS_FILE = "chats.sqlite"  # in the data directory
-CHATS_TABLE = "chat_messages"  # the table of LlamaIndex's SQLAlchemyChatStore, which has a column `key`
+CHATS_TABLE = "chat_messages"  # table of LlamaIndex's SQLAlchemyChatStore; it has a column `key`
 
 
 def chat_key(bank: str, session: str) -> str:

@@ -15,7 +15,7 @@ from hindsight_integrations.prompts.rendering import fenced, template
 MOST_STATEMENTS = 8  # maximum number per prompt
 MOST_CANDIDATES = 8  # maximum number of memories per statement
 MOST_TOKENS = (
-    4_096  # tokens of an answer; eight statements take about 300; the rest is for models that reason first
+    4_096  # tokens of an answer; eight endings have about 300; the rest is for models that reason first
 )
 
 

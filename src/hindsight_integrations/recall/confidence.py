@@ -145,7 +145,7 @@ class QuestionNames:
 class AnswerSignals:
     """Evidence of an answer among the returned units; higher is better for each signal.
 
-    "Own" units are those in which the named speaker comes first: a turn of theirs, or a fact about them. If no speaker is named,
+    "Own" units are those in which the named speaker comes first: the speaker's turns, and facts about the speaker. If no speaker is named,
     every unit is an own unit.
 
     Attributes:

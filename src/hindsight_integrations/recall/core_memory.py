@@ -124,7 +124,7 @@ class PromptMemories:
     Attributes:
         ids: row ids in display order, (n,).
         scores: final scores, (n,); memories outside the ranking get its lowest score.
-        reasons: the reason of each row that is included for another reason than its rank, by row id.
+        reasons: the reason of each row that is included for a reason other than its rank, by row id.
     """
 
     ids: IntArray

@@ -322,7 +322,7 @@ def _sum(entries: Iterable[RecordEntry], unit: str) -> Decimal:
 
 
 MOST_READ = 2_000  # maximum number of latest memories read for one digest; takes 0.1 s on two cores
-LEAST_ROW = 4  # minimum tokens of a row, which limits how many rows are counted (no source)
+LEAST_ROW = 4  # minimum tokens of a row; limits how many rows are counted (no source)
 EVER: Days = (date.min, date.max)
 NEVER: Days = (date.max, date.min)
 BEST = 10  # memories whose records determine the subject if the question names none
@@ -533,7 +533,10 @@ class _DigestBuilder:
         return first, last
 
     def _listed(self, entries: Sequence[RecordEntry]) -> list[RecordEntry]:
-        """Return the records that overlap the window's days; in a window not of whole days, those that begin in it."""
+        """Return the records that overlap the window's days.
+
+        If the window does not consist of whole days, return the records that begin in it.
+        """
         window = self._asked.window
         if window is None:
             return list(entries)

@@ -34,7 +34,7 @@ class CandidateTrace:
         dropped: the fate of each dropped unit (below a minimum score, or unlikely to help), by row id.
         likely_from: minimum final score of a unit likely to help.
         packed: units that fit the budget.
-        reasons: the reason of each unit that is returned for another reason than its rank, by row id.
+        reasons: the reason of each unit that is returned for a reason other than its rank, by row id.
     """
 
     channels: ChannelResults

@@ -280,7 +280,7 @@ class ChangeScope:
     moved: dict[str, MemoryUnit] = field(default_factory=dict)
 
     def items_of(self, document: MemoryUnit) -> dict[int, MemoryUnit]:
-        """Return all items of a document by number, including invalid items and those of the commit."""
+        """Return all items of a document by number, including invalid items and items added by the commit."""
         ledger, bank = self.view.ledger, self.view.bank
         heads = np.fromiter(ledger.units.row_ids(bank, [document.id]).values(), np.int64)
         rows = (

@@ -400,7 +400,7 @@ def _waiting(proposal: Proposal, known: frozenset[MessageKey], reread: set[Place
 
 
 def _latest(proposal: Proposal, known: frozenset[MessageKey], view: BankView) -> list[TurnWrite]:
-    """Return the turns to store: those of new message versions or, after a task, of messages not edited since."""
+    """Return the turns to store: those of new message versions or, after a task, of its messages that were not edited since."""
     if not proposal.completed:
         return [turn for turn in proposal.turns if turn.key not in known]
     latest = view.ledger.turns.known(view.bank, [turn.key for turn in proposal.turns])

@@ -241,7 +241,7 @@ def screen(
 
     Args:
         answered: the model's list of facts.
-        shown: number of memories shown to the model; references to others are dropped.
+        shown: number of memories shown to the model; references to other numbers are dropped.
     """
     kept: dict[int, ExtractedFact] = {}
     dropped: list[Dropped] = []
@@ -529,7 +529,7 @@ class LLMExtractor:
                 tasks = [group.create_task(ask(passage)) for passage in passages]
         except (
             ExceptionGroup
-        ) as failures:  # the first failure cancels the others; callers expect ModelError, not a group
+        ) as failures:  # the first failure cancels the other requests; callers expect a ModelError
             raise failures.exceptions[0] from None
         if answered < len(passages):
             logger.warning(

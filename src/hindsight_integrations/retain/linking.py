@@ -64,7 +64,7 @@ def temporal_links(points: IntArray, old_points: IntArray) -> list[WeightedLink]
 
     Args:
         points: points in time of the new units, microseconds, (n,).
-        old_points: points in time of the bank's units, (m,); in the returned links, `other` = n + j is unit j of these.
+        old_points: points in time of the bank's units, (m,); in the returned links, `other` = n + j is unit j of the bank.
     """
     every = np.concatenate([points, old_points])
     order = np.argsort(every, kind="stable")

@@ -88,7 +88,7 @@ def untold(memory: MemoryUnit, names: Iterable[Sequence[str]], told: Sequence[st
     Args:
         memory: the replaced memory; for a document, with the records of its items.
         names: all names of each of its entities, excluding the user, the agent and the speakers.
-        told: texts of the fact that replaces it (`told_texts`).
+        told: texts of the fact that replaces the memory (`told_texts`).
 
     Returns:
         The missing details as written in the memory, without duplicates.

@@ -58,9 +58,7 @@ def checked_tools(value: object) -> tuple[Callable[..., object], ...]:
     """
     tools = [] if value is None else checked_list(value, "tools")
     for tool in tools:
-        if not callable(tool) and not callable(
-            getattr(tool, "ainvoke", None)
-        ):  # LangChain's tools have `ainvoke`
+        if not callable(tool) and not callable(getattr(tool, "ainvoke", None)):  # LangChain's have `ainvoke`
             reason = f"{shown(tool)} is not callable"
             raise InvalidRequest("tools", reason, "Pass functions or LangChain tools.")
     return tuple(tools)

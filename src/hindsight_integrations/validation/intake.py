@@ -408,7 +408,7 @@ def _filled(
     dates: LocalDates,
     unread: list[Dropped] | None = None,
 ) -> tuple[str, datetime, Message]:
-    """Return a message's id, its time, and the message with both.
+    """Return a message's id and time, and the message with this id and time.
 
     A message whose time cannot be parsed gets its time of arrival.
 
