@@ -145,8 +145,8 @@ class QuestionNames:
 class AnswerSignals:
     """Evidence of an answer among the returned units; higher is better for each signal.
 
-    "Own" units are those in which the named speaker comes first: the speaker's turns, and facts about the speaker. If no speaker is named,
-    every unit is an own unit.
+    "Own" units are those in which the named speaker comes first: the speaker's turns, and facts about the speaker. If no
+    speaker is named, every unit is an own unit.
 
     Attributes:
         cosine: cosine of the best own unit, on the reference scale, where 0.3 is the channel floor and 0.7 a semantic link.

@@ -157,7 +157,8 @@ def passages(text: str) -> list[str]:
 def in_pieces(messages: Iterable[Message]) -> list[Message]:
     """Split messages that are too long to be recalled whole into pieces of at most 2,000 characters.
 
-    A text of this length was probably pasted, and its dates are not those of the sender's events, so the pieces get no timestamp.
+    A text of this length was probably pasted, and its dates are not those of the sender's events, so its pieces get no
+    timestamp.
     """
     return [
         piece
