@@ -1,6 +1,6 @@
 """The prompt that assesses facts as evidence of opinions: Assess(o, f) of paper section 5.5, and its answer schema.
 
-The rules come first and are the same for every bank; who the agent is follows them; opinions and facts come last.
+The rules come first and are the same for every bank; the agent's profile follows; opinions and facts come last.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from hindsight_integrations.prompts.rendering import fenced, template
 # Tokens of an answer; 500 characters have about 120, 4,000 about 1,000; the rest is for models that reason first.
 MOST_TOKENS = 4_096
 
-MOST_REMOVED = 20  # maximum number of texts; a background has few sentences
+MOST_REMOVED = 20  # maximum number of removed texts; a background has few sentences
 
 
 class MergedBackground(BaseModel):
