@@ -107,9 +107,8 @@ def items_in_order(units: IntArray, of: tuple[IntArray, IntArray]) -> IntArray:
     return ordered
 
 
-REMEMBERED = (
-    4_096  # latest rows and pairs in the lookup tables; repeated metadata usually recurs within that many
-)
+# Latest rows and pairs in the lookup tables; repeated metadata usually recurs within that many.
+REMEMBERED = 4_096
 
 Codes32 = npt.NDArray[np.int32]
 

@@ -301,9 +301,8 @@ class _Load:
         self._kinds: dict[int, str] = {}  # by unit: the network of a memory, otherwise the unit's kind
         self._opinions: dict[int, int] = {}  # by wording: its opinion
         self._categories: dict[int, tuple[str, str]] = {}  # by category: kind and name
-        self._unnamed: set[int] = (
-            set()
-        )  # categories whose own name has not appeared among their spellings yet
+        # Categories whose own name has not appeared among their spellings yet.
+        self._unnamed: set[int] = set()
 
     def take(self, kind: str, batch: Sequence[tuple[int, ArchiveRow]]) -> None:
         """Write rows of one table.

@@ -51,7 +51,8 @@ _QUOTED = re.compile("|".join(map(_quotation, _PAIRS)))
 _HEADED = re.compile(r":\s+(?P<title>[^\s?!][^\n?!]*?)(?=[?!\n]|\.\s|\.?\s*$)")
 """The text after a colon, up to the end of the sentence."""
 _TITLE_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
-_SHORTEST = 4  # minimum number of letters of a word that titles capitalise; "of", "the", "del", "f\u00fcr" may be lower case
+# Minimum number of letters of a word that titles capitalise; "of", "the", "del", "f\u00fcr" may be lower case.
+_SHORTEST = 4
 _GOES_ON = re.compile(rf"(?:\s+(?=[^\W\d_]{{{_SHORTEST}}})[^\W\d_][\w'\u2019-]+){{3}}")
 """Three longer words after a time."""
 _NUMBERED = re.compile(r"\b[A-Z]\w*(?<=[0-9])|\b[A-Z][a-z]+ [0-9]{4}$")
