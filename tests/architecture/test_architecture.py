@@ -47,6 +47,7 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
     "snowballstemmer": {"language/stems.py"},
     "safetensors": {"models/sentence_transformers.py"},
     "dateparser": {"language/times/written.py"},
+    "psycopg": {"ledger/postgresql.py"},
     "pandas": {"model/rows.py"},
     "matplotlib": {"plots.py"},
     "sqlalchemy": {"ledger/", "validation/archive.py", "llamaindex/chat_store.py"},

@@ -80,12 +80,29 @@ class Databases:
     def __init__(self, address: str) -> None:
         self._address, self._names = address, dict[str, str]()
 
-    def address(self, key: str) -> str:
-        """The address of the database with this key."""
+    def address(self, key: str, *, empty: bool = False) -> str:
+        """The address of the database with this key; it holds an empty ledger, or nothing if `empty`."""
         if key not in self._names:
             self._names[key] = f"test_{uuid.uuid4().hex}"
-            self._run(f"CREATE DATABASE {self._names[key]} TEMPLATE {self._template()}")
+            template = "template0" if empty else self._template()
+            self._run(f"CREATE DATABASE {self._names[key]} TEMPLATE {template}")
         return self._address.format(self._names[key])
+
+    def copy(self, key: str, copy: str) -> None:
+        """Copy a database, as a backup; ends the connections to it."""
+        self._names[copy] = f"test_{uuid.uuid4().hex}"
+        self._disconnect(key)
+        self._run(f"CREATE DATABASE {self._names[copy]} TEMPLATE {self._names[key]}")
+
+    def restore(self, backup: str, key: str) -> None:
+        """Put a copy in the place of a database; ends the connections to it."""
+        self._run(f"DROP DATABASE {self._names[key]} WITH (FORCE)")
+        self._run(f"CREATE DATABASE {self._names[key]} TEMPLATE {self._names[backup]}")
+
+    def _disconnect(self, key: str) -> None:
+        self._run(
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{self._names[key]}'"
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -11,6 +11,7 @@ import os
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -38,8 +39,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Engine
-from sqlalchemy.exc import ArgumentError, DBAPIError, PendingRollbackError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, PendingRollbackError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from hindsight_integrations.errors import (
     BankLocked,
@@ -68,6 +70,9 @@ IDLE_SECONDS = 60
 
 CONNECT_SECONDS = 10
 POOL_SECONDS = 30
+RESTED_SECONDS = 5
+"""A connection that was idle for longer is tried before its use: the server may have been restarted."""
+
 RECYCLE_SECONDS = 600
 """Age at which a connection is replaced, so that the server's clock is read again and old backends end."""
 
@@ -292,6 +297,8 @@ class PostgresDatabase(Database):
             raise MissingDependency(
                 "psycopg, the driver of PostgreSQL,", "Run `pip install hindsight-integrations[postgres]`."
             ) from error
+        event.listen(engine, "checkin", _note_rest)
+        event.listen(engine, "checkout", _try_rested)
         if self._server_clock is not None:
             event.listen(engine, "connect", partial(_read_clock, self._server_clock))
         return engine
@@ -407,6 +414,27 @@ def _read_clock(clock: ServerClock, connection: Any, _: object) -> None:  # noqa
 
 
 _TIME = str(select(func.clock_timestamp()).compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call]
+
+
+def _note_rest(_: object, record: ConnectionPoolEntry) -> None:
+    record.info["rests_since"] = time.monotonic()
+
+
+def _try_rested(connection: Any, record: ConnectionPoolEntry, _: object) -> None:  # noqa: ANN401 - the driver's
+    """Try a connection that has been idle; the pool replaces one that is broken.
+
+    Raises:
+        DisconnectionError: it is broken.
+    """
+    if time.monotonic() - record.info.get("rests_since", time.monotonic()) < RESTED_SECONDS:
+        return
+    import psycopg
+
+    try:
+        connection.execute(_TIME)
+        connection.rollback()
+    except psycopg.Error as error:
+        raise DisconnectionError from error
 
 
 def _make_read_only(connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's

@@ -1,0 +1,283 @@
+"""One memory on PostgreSQL, used by several engines at the same time, as by several processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from postgres_server import Databases
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy.pool import PoolProxiedConnection
+
+from hindsight_integrations import Hindsight, HindsightConfig
+from hindsight_integrations.config import KeywordBackend, StorageConfig
+from hindsight_integrations.errors import (
+    BankForgotten,
+    BankLocked,
+    InvalidRequest,
+    LedgerFailed,
+    LedgerReadOnly,
+    LedgerUnreachable,
+)
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.postgresql import PostgresDatabase, checked_address
+from hindsight_integrations.model.clock import SystemClock
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+pytestmark = pytest.mark.slow
+
+LISBON = "Alice moved to Lisbon in May 2024."
+CONFIG = HindsightConfig(storage=StorageConfig(keywords=KeywordBackend.FTS5))
+
+Process = Callable[..., Hindsight]
+T = TypeVar("T")
+
+
+@pytest.fixture
+def address(databases: Databases) -> str:
+    """The address of an empty database."""
+    return databases.address("shared")
+
+
+@pytest.fixture
+def process(address: str, tmp_path: Path) -> Iterator[Process]:
+    """Opens engines over one database and one cache."""
+    opened: list[Hindsight] = []
+
+    def open_engine(**options: object) -> Hindsight:
+        given = {
+            "embeddings": HashEmbedder(),
+            "reranker": None,
+            "config": CONFIG,
+            "cache": tmp_path / "cache",
+        }
+        opened.append(Hindsight.open(address, **{**given, **options}))  # type: ignore[arg-type] # of any type
+        return opened[-1]
+
+    yield open_engine
+    for engine in opened:
+        engine.close()
+
+
+def texts(engine: Hindsight, query: str) -> list[str]:
+    """What bank "alice" of an engine recalls."""
+    return [unit.text for unit in engine.bank("alice").recall(query).units]
+
+
+def cut_connections(address: str) -> None:
+    """End all connections of engines to a database, as the server does when it is restarted."""
+    url = checked_address(address)
+    engine = sa.create_engine(
+        url.set(database="postgres"), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
+    )
+    with engine.connect() as connection:
+        connection.execute(
+            sa.text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = :name"),
+            {"name": url.database},
+        )
+
+
+def again(call: Callable[[], T]) -> T:
+    """Repeat a call until the connections that the server ended are replaced."""
+    for _ in range(20):
+        try:
+            return call()
+        except LedgerUnreachable:
+            continue
+    return call()
+
+
+def files_with(folder: Path, word: str) -> list[Path]:
+    """The files below a folder that contain a word."""
+    return [file for file in folder.rglob("*") if file.is_file() and word.encode() in file.read_bytes()]
+
+
+def test_every_process_reads_every_acknowledged_write(process: Process) -> None:
+    """A memory that one process has retained is recalled by another at once, both ways."""
+    first, second = process(), process()
+    first.bank("alice").retain(LISBON)
+    assert texts(second, "Where does Alice live?") == [LISBON]
+    second.bank("alice").retain("Alice adopted a parrot named Kiwi.")
+    assert "Alice adopted a parrot named Kiwi." in texts(first, "What is the parrot's name?")
+
+
+def test_concurrent_writers_of_a_bank_lose_nothing(process: Process) -> None:
+    """Eight writers in two processes write one bank at the same time; each memory is there once."""
+    engines = [process(), process()]
+    said = [f"Alice saw bird number {number}." for number in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: engines[number % 2].bank("alice").retain(said[number]), range(40)))
+    for engine in engines:
+        found = engine.bank("alice").recall("bird", max_tokens=100_000).units
+        assert sorted(unit.text for unit in found) == sorted(said)
+
+
+def test_what_one_process_forgets_no_other_serves_or_keeps(process: Process, tmp_path: Path) -> None:
+    """An erased memory is in no answer of another process, and after that answer in none of its files."""
+    first, second = process(), process()
+    first.bank("alice").retain("Alice's code word is quetzalcoatl.")
+    assert texts(second, "What is the code word?")
+    second.close()  # writes its indexes
+    second = process()
+    assert texts(second, "What is the code word?")
+    first.bank("alice").forget(text="quetzalcoatl")
+    assert texts(second, "What is the code word?") == []
+    assert files_with(tmp_path / "cache", "quetzalcoatl") == []
+
+
+def test_a_bank_that_another_process_forgot_is_gone(process: Process) -> None:
+    """The old object refuses to work, also when a new bank has the name; the new bank is empty."""
+    first, second = process(), process()
+    old = first.bank("alice")
+    old.retain(LISBON)
+    second.forget_bank("alice")
+    with pytest.raises(BankForgotten):
+        old.recall("Where does Alice live?")
+    with pytest.raises(BankForgotten):
+        old.retain("Alice moved to Porto.")
+    assert texts(second, "Where does Alice live?") == []
+    with pytest.raises(BankForgotten):
+        old.recall("Where does Alice live?")
+    assert texts(first, "Where does Alice live?") == []
+
+
+def test_a_new_process_continues_with_the_indexes_of_an_ended_one(
+    process: Process, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two processes take two folders of the cache; the next takes the first that is free, and rebuilds nothing."""
+    first, second = process(), process()
+    first.bank("alice").retain(LISBON)
+    assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == ["000", "001"]
+    first.close()
+    third = process()
+    assert texts(third, "Where does Alice live?") == [LISBON]
+    assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == ["000", "001"]
+    assert "rebuilt" not in caplog.text
+    second.close()
+
+
+def test_a_bank_held_by_another_process_delays_no_other(address: str, process: Process) -> None:
+    """A writer that waits too long learns who holds the bank; other banks are written meanwhile."""
+    engine = process()
+    engine.bank("alice").retain(LISBON)
+    ledger = Ledger(PostgresDatabase(checked_address(address), clock=SystemClock(), lock_seconds=0.2))
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with ledger.transaction("alice"):
+            held.set()
+            done.wait(60)
+
+    with ThreadPoolExecutor(2) as pool:
+        holding = pool.submit(hold)
+        assert held.wait(60)
+        waiting = pool.submit(engine.bank("alice").retain, "Alice adopted a parrot.")
+        engine.bank("bob").retain("Bob moved to Oslo.")
+        with pytest.raises(BankLocked, match=r"held by hindsight .*backend"):
+            ledger.mental_models.delete("alice", "none")
+        assert not waiting.done()
+        done.set()
+        holding.result(60)
+        waiting.result(60)
+    ledger.close()
+    assert "Alice adopted a parrot." in texts(engine, "parrot")
+
+
+def test_a_server_that_was_restarted_is_used_again(address: str, process: Process) -> None:
+    """A call whose connection is gone says that it may be repeated; the next ones work."""
+    engine = process()
+    bank = engine.bank("alice")
+    bank.retain(LISBON)
+    cut_connections(address)
+    again(lambda: bank.retain("Alice adopted a parrot."))
+    assert sorted(texts(engine, "Alice")) == ["Alice adopted a parrot.", LISBON]
+
+
+def test_a_commit_whose_answer_is_lost_is_looked_up(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection breaks after the server has committed: the retain succeeds, and the memory is there once."""
+    engine = process()
+    bank = engine.bank("alice")
+    bank.retain("Alice adopted a parrot.")
+    lost: list[bool] = []
+
+    def commit_and_break(dialect: PGDialect_psycopg, connection: PoolProxiedConnection) -> None:
+        connection.commit()
+        if not lost and (opened := connection.dbapi_connection):
+            lost.append(True)
+            opened.close()
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(PGDialect_psycopg, "do_commit", commit_and_break)
+    assert bank.retain(LISBON).created == 1
+    assert lost
+    assert sorted(texts(engine, "Alice")) == ["Alice adopted a parrot.", LISBON]
+
+
+def test_a_restored_backup_is_noticed(
+    address: str, databases: Databases, process: Process, caplog: pytest.LogCaptureFixture
+) -> None:
+    """After an older backup was restored under a running process, nothing of the lost history is served."""
+    engine = process()
+    bank = engine.bank("alice")
+    bank.retain(LISBON)
+    databases.copy("shared", "backup")
+    again(lambda: bank.retain("Alice adopted a parrot named Kiwi."))
+    assert texts(engine, "parrot")
+    databases.restore("backup", "shared")
+    other = process(cache=None)
+    for number in range(3):  # the same revisions, with other content
+        other.bank("alice").retain(f"Alice planted {number + 2} trees.")
+    found = again(lambda: texts(engine, "What did Alice do?"))
+    assert sorted(found) == sorted([LISBON, *(f"Alice planted {number + 2} trees." for number in range(3))])
+    assert "restored from a backup" in caplog.text
+
+
+def test_an_unusable_address_says_what_to_do(databases: Databases, tmp_path: Path) -> None:
+    """Each mistake has its own error."""
+    good = checked_address(databases.address("other"))
+    stranger = databases.address("stranger", empty=True)
+    with sa.create_engine(checked_address(stranger), poolclass=sa.NullPool).begin() as connection:
+        connection.execute(sa.text("CREATE TABLE alembic_version (version_num varchar(32) PRIMARY KEY)"))
+        connection.execute(sa.text("INSERT INTO alembic_version VALUES ('abc123')"))
+
+    def opened(address: str, **options: object) -> None:
+        Hindsight.open(address, embeddings=HashEmbedder(), reranker=None, **options).close()  # type: ignore[arg-type] # of any type
+
+    missing = good.set(database="missing").render_as_string(hide_password=False)
+    with pytest.raises(InvalidRequest, match="names no database"):
+        opened("postgresql://localhost")
+    with pytest.raises(LedgerUnreachable, match="does not exist"):
+        opened(missing)
+    with pytest.raises(LedgerUnreachable, match="cannot be reached"):
+        opened("postgresql://127.0.0.1:9/memory")
+    with pytest.raises(LedgerFailed, match="another application"):
+        opened(stranger)
+    with pytest.raises(LedgerReadOnly, match="does not create one"):
+        opened(databases.address("fresh", empty=True), read_only=True)
+    with pytest.raises(InvalidRequest, match="has its indexes in it"):
+        opened(str(tmp_path / "memory"), cache=tmp_path / "cache")
+
+
+def test_the_command_line_takes_an_address(address: str) -> None:
+    """`retain` and `recall` work on an address as on a directory; a worker ends cleanly on SIGTERM."""
+    program = [sys.executable, "-m", "hindsight_integrations.cli"]
+    subprocess.run([*program, "retain", address, LISBON], check=True)
+    found = subprocess.run(
+        [*program, "recall", address, "Where does Alice live?"], check=True, capture_output=True, text=True
+    )
+    assert LISBON in found.stdout
+    with subprocess.Popen([*program, "work", address], stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdout
+        assert worker.stdout.readline().startswith("working for postgresql://")
+        worker.terminate()
+        assert worker.wait(60) == 0
