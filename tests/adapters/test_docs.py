@@ -18,6 +18,7 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START
 from openai_server import OpenAIServer
+from postgres_server import Databases
 from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
@@ -369,6 +370,19 @@ def test_llamaindex_retriever(bank: MemoryBank, capsys: pytest.CaptureFixture[st
 def test_llamaindex_block(bank: MemoryBank) -> None:
     memory = run(example("llamaindex", "HindsightMemoryBlock("), bank=bank)["memory"]
     assert [block.name for block in memory.memory_blocks] == ["hindsight"]
+
+
+# docs/scale.md
+
+
+@pytest.mark.slow
+def test_many_processes(databases: Databases, folder: Path) -> None:
+    """An engine on a PostgreSQL address with a cache is an engine like any other."""
+    code = example("scale", "Hindsight.open")
+    here = code.replace("postgresql://memory:secret@db.example.com:5432/memory", databases.address("memory"))
+    names = run(here.replace("/var/cache/hindsight", str(folder / "cache")))
+    names["hindsight"].bank("alice").retain([Message("My boat is red.", "Alice")])
+    assert closed(names)
 
 
 # docs/operations.md

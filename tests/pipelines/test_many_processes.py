@@ -100,6 +100,10 @@ def files_with(folder: Path, word: str) -> list[Path]:
     return [file for file in folder.rglob("*") if file.is_file() and word.encode() in file.read_bytes()]
 
 
+@pytest.mark.promise(
+    "On PostgreSQL, every process reads every acknowledged write, and nothing acknowledged is lost or stored twice, even if "
+    "processes or the server are killed and connections are cut at any moment."
+)
 def test_every_process_reads_every_acknowledged_write(process: Process) -> None:
     """A memory that one process has retained is recalled by another at once, both ways."""
     first, second = process(), process()
