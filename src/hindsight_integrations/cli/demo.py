@@ -393,7 +393,7 @@ class _Demo:
         return recalled
 
     def reply(self, question: str, memories: Sequence[str] = ()) -> str:
-        """Call the model like an application."""
+        """Call the model the way an application would."""
         prompt = demo_prompt(question, memories, moment=self.clock.now())
         return asyncio.run(self.model.complete(prompt)).output.text
 

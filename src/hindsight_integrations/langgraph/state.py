@@ -255,7 +255,7 @@ def _no_message(item: object) -> InvalidRequest:
 
 
 def is_summary(message: object) -> bool:
-    """Return whether this is a summary by LangChain's SummarizationMiddleware, which has the role of a user message."""
+    """Return whether this message is a summary by LangChain's SummarizationMiddleware; its role is "user"."""
     extra = value_of(message, "additional_kwargs")
     return isinstance(extra, Mapping) and extra.get("lc_source") == "summarization"
 

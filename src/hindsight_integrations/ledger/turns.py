@@ -285,7 +285,7 @@ def write_turns(target: CommitTarget, writes: WriteSet, created: Mapping[str, in
 
 
 def _end_waiting(target: CommitTarget, writes: WriteSet) -> None:
-    """Remove waiting turns that were extracted or reworded. This is not an erasure: their text is kept."""
+    """Remove the units of waiting turns that were extracted or reworded; this erases nothing: their text is kept."""
     rows: set[int] = set()
     if writes.extracted:
         extracted = {"bank": target.bank, "ids": writes.extracted}

@@ -154,7 +154,7 @@ class LlamaIndexModel:
             except FeatureUnsupported as error:
                 self._ways.step_down(asked, error)
             except json.JSONDecodeError as error:
-                # The service itself sent invalid JSON, such as a proxy's error page.
+                # The response body is not JSON, for example a proxy's error page.
                 raise MalformedOutput(self._name, error.doc, str(error)) from error
 
     def _asked(self, prompt: Prompt[T], way: Way, options: dict[str, Any]) -> ChatResponse:

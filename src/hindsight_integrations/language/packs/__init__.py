@@ -162,8 +162,9 @@ def read_language(file: Path, code: ModuleType) -> Language:
     """Read a language file.
 
     Args:
-        file: the file, named after the language's code.
-        code: the language's module, with optional `from_second`, `PARTS` and meanings of times.
+        file: the language file, named after the language code, such as `de.toml`.
+        code: the language's Python module. It may define `from_second`, `PARTS` and functions that interpret time
+            expressions.
 
     Raises:
         InvalidLanguage: names the file, the key and what is wrong.

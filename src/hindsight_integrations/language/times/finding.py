@@ -244,7 +244,7 @@ def _is_capital(phrase: str, decoys: Decoys) -> bool:
 
 
 def _is_named(before: str, decoys: Decoys) -> bool:
-    """Match a preceding name that does not start a sentence: "Ruby Tuesday", "Crusoe and Friday"."""
+    """Return whether a name stands before the time word, other than as the first word of a sentence: "Ruby Tuesday"."""
     name = regex(decoys.name_before, exact=True).search(before)
     return name is not None and not _SENTENCE_START.search(before[: name.start()])
 
