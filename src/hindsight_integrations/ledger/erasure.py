@@ -111,7 +111,7 @@ _UNSCRUBBED = insert(unscrubbed).on_conflict_do_nothing()
 
 
 class _DryRun(Exception):
-    """Rolls back the transaction of a dry run, so that nothing is written."""
+    """Raised to roll back the transaction of a dry run, so that nothing is written."""
 
 
 class Eraser:
@@ -199,7 +199,7 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
     }
     chosen = _with_derived(connection, sorted(selected), erasure)
     places = reached_turns(connection, row.id, chosen, erasure, whole)
-    parents = documents_of(connection, chosen)  # an item's document text contained the erased item
+    parents = documents_of(connection, chosen)  # the text of an item's document contained the item
     touched = entities_to_sum_up(connection, [*chosen, *parents])
     chosen = sorted({*chosen, *waiting_of(connection, row.id, places)})
     kinds = _kinds_of(connection, chosen)
@@ -252,7 +252,7 @@ _WINDOW = _NO_ITEMS.where(
         and_(units.c.mentioned_at >= bindparam("start"), units.c.mentioned_at < bindparam("end")),
     )
 )
-# Documents retained under the thread are not included; they have their own selector.
+# Documents retained under the thread's id are not included; they have their own selector.
 _THREAD = _OF_BANK.where(units.c.thread == bindparam("thread"), units.c.document.is_(None))
 _MESSAGE = select(unit_sources.c.unit).where(
     unit_sources.c.bank == bindparam("bank"),
@@ -323,7 +323,7 @@ def _older(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
 
 
 def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[int]:
-    """Drop units in which the names occur only inside longer names: Apollo 2 is not erased with Apollo."""
+    """Leave out units in which the names occur only inside longer names: Apollo 2 is not erased with Apollo."""
     if not whole or not rows:
         return rows
     texts = connection.execute(_TEXTS_OF, {"rows": rows})
@@ -331,7 +331,7 @@ def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[i
 
 
 def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
-    """Return row ids of the units given by id, and of those that mention an identifier or name.
+    """Return row ids of the units selected by id, and of those that mention a selected identifier or name.
 
     The text, context and metadata of a unit are searched.
     """
@@ -371,7 +371,7 @@ _CLOSE = (
 
 
 def _undo_endings(target: CommitTarget, rows: list[int]) -> list[int]:
-    """Make valid again what only these units ended, while they still exist; return row ids, ascending.
+    """Restore the units that only these units ended; return their row ids, ascending. Call it while these still exist.
 
     The ending is removed from the log too. Wordings of opinions have their own rules (`erase_opinions`).
     Items whose document is erased become independent memories.
@@ -429,7 +429,7 @@ _GOING = select(
         for table, columns in _HANGING.items()
     )
 )
-"""Counts the rows of other tables that are deleted with units."""
+"""Statements that count the rows of other tables that are deleted with units."""
 
 
 def _erase_some(
@@ -467,8 +467,7 @@ class Traces:
     """Traces by which a task payload is recognised as containing erased data.
 
     Attributes:
-        words: ids and texts of erased units, and ids of erased documents; a payload containing one is
-            deleted.
+        words: ids and texts of erased units, and ids of erased documents; a task whose payload contains one is deleted.
         messages: (thread, message id) of erased messages, which are removed from payloads.
         window: messages sent in this interval are removed.
         thread: messages of this thread are removed.
@@ -510,7 +509,7 @@ def _cleaned(value: Json, thread: str, traces: Traces) -> Json:
 
 
 def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
-    """Tell whether a value is a message to erase, or a payload with one text from such messages."""
+    """Return whether a value is a message to erase, or a payload with one text from such messages."""
     if not isinstance(value, dict) or "text" not in value:
         return False
     said = f"{value.get('speaker')}: {value['text']}"
@@ -591,7 +590,7 @@ def _delete(connection: Connection, table: Table, ids: Collection[int]) -> None:
 def erase_traces(
     connection: Connection, bank: int, rows: list[int], erasure: Erasure, traces: Traces
 ) -> dict[str, int]:
-    """Erase the traces of these units, and of the named document; return the number of rows erased per kind."""
+    """Erase the traces of these units and of the selected document; return the number of rows erased per kind."""
     return {
         "chunks": _erase_texts(connection, _CHUNKS, bank, rows, erasure.document),
         "documents": _erase_texts(connection, _DOCUMENTS, bank, rows, erasure.document),
@@ -600,7 +599,7 @@ def erase_traces(
     }
 
 
-# A chunk's hash stays, so that the same chunk is not extracted again.
+# A chunk's hash stays, so that an equal chunk is not extracted again.
 _CHUNKS = (
     delete(chunks).where(chunks.c.bank == bindparam("bank"), chunks.c.document == bindparam("document")),
     update(chunks)
@@ -625,8 +624,8 @@ _DOCUMENTS = (
     )
     .values(context="", metadata="{}", tags="[]"),
 )
-"""Delete the named document or its chunks; for other documents, blank the chunks the units came from, and
-blank the context, metadata and tags of documents that lose their last unit.
+"""Statements that delete the named document or its chunks; and for other documents, blank the chunks the units came
+from, or the context, metadata and tags of documents that lose their last unit.
 """
 
 
@@ -683,8 +682,8 @@ _BLANK_EVENTS = (
 def _erase_reasons(connection: Connection, rows: list[int]) -> int:
     """Blank the author and reason of events caused by these units; return the number of events affected.
 
-    Events that then differ in nothing else are merged into the newest, because a unit's state depends on the
-    order of its log.
+    Events that are equal afterwards are merged into the newest one, because a unit's state depends on the order of its
+    log.
     """
     events = connection.execute(_BY_UNITS, {"rows": rows}).all() if rows else []
     if not events:
@@ -719,7 +718,7 @@ class ErasedNames:
 
     Attributes:
         entities: ids of the entities erased.
-        names: normalised names erased, of entities that went and of those that stay, sorted.
+        names: normalised names that were erased, of erased entities and of those that stay, sorted.
         lost: number of names removed from entities that stay.
         changes: number of audit entries deleted.
     """
@@ -745,7 +744,7 @@ _MENTIONS = (
     .where(among(mentions.c.entity, "entities"))
     .order_by(mentions.c.entity, mentions.c.unit)
 )
-# Mention count and latest mention of an entity in the units that stay.
+# The mention count and the latest mention of an entity in the units that stay.
 _REMAINING = (
     select(mentions.c.entity, func.count(), func.max(units.c.mentioned_at))
     .join(units, units.c.id == mentions.c.unit)
@@ -853,7 +852,7 @@ _AUDIT = select(entity_changes.c.id, entity_changes.c.detail).where(
 
 
 def _drop_audit(connection: Connection, bank: int, forgotten: Collection[str]) -> int:
-    """Delete audit entries that mention an erased id or name (they can no longer be undone); return their number."""
+    """Delete audit entries with an erased id or name, whose changes can no longer be undone; return their number."""
     if not forgotten:
         return 0
     words = [json.dumps(word) for word in forgotten]
@@ -888,7 +887,7 @@ _WAITING_TEXTS = _WAITING.add_columns(units.c["text"])
 def reached_turns(
     connection: Connection, bank: int, rows: list[int], erasure: Erasure, names: WholeNames
 ) -> set[Place]:
-    """Return the messages whose text is erased: sources of the units, and those the erasure selects.
+    """Return the messages whose text is to be erased: sources of the units, and messages that the erasure selects.
 
     Args:
         connection: the writer.
@@ -914,7 +913,7 @@ def reached_turns(
 
 
 def _is_tagged(tags: str, erasure: Erasure) -> bool:
-    """Tell whether a row's tags (JSON) match the erasure's tags; True if it has none."""
+    """Return whether a row's tags (JSON) match the erasure's tags; True if it has none."""
     return not erasure.tags or not {*erasure.tags}.isdisjoint(json.loads(tags))
 
 
@@ -923,7 +922,7 @@ def _span(window: Interval) -> dict[str, int]:
 
 
 def waiting_of(connection: Connection, bank: int, places: set[Place]) -> list[int]:
-    """Return row ids of the turns of these messages that wait for extraction."""
+    """Return row ids of the turns that wait for extraction, among those of these messages."""
     waiting = connection.execute(_WAITING_ROWS, {"bank": bank}) if places else ()
     return [unit for thread, message, unit in waiting if (thread, message) in places]
 
