@@ -912,9 +912,8 @@ def run() -> None:
     except HindsightError as error:
         _fail(advice(error), 1)
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # the reader has closed the pipe, and Python flushes at exit
+        # The reader has closed the pipe, to which Python would flush its buffer at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)

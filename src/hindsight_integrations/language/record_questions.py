@@ -1,8 +1,8 @@
 """Find the kinds and categories of records that a question asks about.
 
 A category matches by its name, a synonym (`RecordWords.things`), a similar spelling, or by the memories that answer the
-question best. Single words decide whether figures are wanted; if that is unclear, a named category gets them, since a line of
-figures takes few tokens.
+question best. Single words decide whether the question wants figures; if that is unclear, figures are returned for a
+named category, since a line of figures takes few tokens.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LEAST_FORM = (
 )
 CLOSE = 86  # minimum similarity in percent of a misspelling: "autbus" for "autobus" (chosen by hand)
 CLOSE_LETTERS = 5  # minimum number of letters of a misspelling (chosen by hand)
-MAJORITY = 0.6  # share of the best memories with a word of the question that must be of one category
+MAJORITY = 0.6  # minimum share of one category among the best memories that contain a word of the question
 
 VALUED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
 """Kinds with numeric values."""
@@ -94,7 +94,7 @@ class Subject:
 
 
 class KnownThings:
-    """Lookup of a bank's record categories by the words of a question.
+    """A lookup table of a bank's record categories by the words of a question.
 
     Args:
         categories: the bank's categories, with their units.
@@ -136,7 +136,7 @@ class KnownThings:
         )
 
     def named(self, words: str) -> list[Subject]:
-        """Return a subject for each kind with a matching category or with parts of the named thing."""
+        """Return a subject for each kind with a category that the words name, or with parts of a thing they name."""
         return [Subject(kind, names) for kind in self._kinds if (names := self._named(words, kind))]
 
     def _named(self, words: str, kind: RecordKind) -> tuple[str, ...]:
@@ -165,12 +165,12 @@ class KnownThings:
         return found[0] if found else None
 
     def _things_of(self, category: RecordCategory) -> set[str]:
-        """Return the thing that one of the category's spellings denotes, else those that its words denote."""
+        """Return the thing that a spelling of the category denotes, else the things that the words of its name denote."""
         whole = next(filter(None, map(self.thing, (category.name, *category.spellings))), None)
         return {whole} if whole else set(filter(None, map(self.thing, category.name.split())))
 
     def _stems(self, words: str, kind: RecordKind) -> list[tuple[str, ...]]:
-        """Return (language, *stems) for each language but English.
+        """Return (language, *stems) of the words for each language but English.
 
         English uses singular and plural forms (`category_key`), because its stemmer conflates university and universe.
         """
@@ -198,12 +198,12 @@ class KnownThings:
         return counted if any(counted in c.units for c in self.of_kind(RecordKind.QUANTITY)) else None
 
     def measured_in(self, unit: str) -> Subject | None:
-        """Return the only quantity measured in a unit or a convertible one; None if there are none or several."""
+        """Return the only quantity measured in a unit or one that converts to it; None if there are none or several."""
         names = [c.name for c in self.of_kind(RecordKind.QUANTITY) if any(converts(unit, u) for u in c.units)]
         return Subject(RecordKind.QUANTITY, (names[0],)) if len(names) == 1 else None
 
     def given_in(self, subject: Subject, unit: str) -> bool:
-        """Return whether a subject has values in a unit or a convertible one."""
+        """Return whether a subject has values in a unit, or in one that converts to it."""
         of_kind = [c for c in self.of_kind(subject.kind) if c.name in subject.categories]
         return any(converts(unit, other) for category in of_kind for other in category.units)
 
@@ -231,7 +231,7 @@ def _index(rows: Iterable[tuple[RecordKind, T, str]]) -> dict[tuple[RecordKind, 
 
 @lru_cache(maxsize=64)
 def known_things(categories: tuple[RecordCategory, ...], languages: tuple[Language, ...]) -> KnownThings:
-    """Return the cached lookup of a bank's categories."""
+    """Return the cached lookup table of a bank's categories."""
     return KnownThings(categories, languages)
 
 
@@ -281,7 +281,7 @@ class _Question:
         told = any(each.questions.statement.search(question) for each in languages)
         self.states = told and len(self.words) >= LEAST_STATED and not self.says("figures")
         self._named: set[int] = set()  # indices of words that name a category
-        self._found: list[Subject] = []  # the subjects they name
+        self._found: list[Subject] = []  # subjects of the categories named so far
 
     def says(self, what: str) -> bool:
         """Return whether a pattern of `RecordWords` matches in any language."""
@@ -321,7 +321,7 @@ class _Question:
         return (each for each in self._found if each.kind in (self.said_kinds or _NAMED_ALONE))
 
     def _at(self, place: int) -> tuple[list[Subject], int]:
-        """Return the subjects of the longest name that starts at an index, and its length in words."""
+        """Return the subjects of the longest name that starts at a word (by index), and the name's length in words."""
         for length in range(min(LONGEST_NAME, len(self.words) - place), 0, -1):
             words = self.words[place : place + length]
             if length == 1 and self._says_nothing(words[0]):
@@ -348,7 +348,7 @@ class _Question:
         return self._timed or not whether
 
     def most_of(self, best: Sequence[Best]) -> Iterator[Subject]:
-        """Yield the category of most memories that share an unknown word with the question: "how much went into the tank"."""
+        """Yield the commonest category of memories that share an unknown word with the question ("went into the tank")."""
         stems = {each.stem(word) for word in self.unknown() for each in self._languages}
         alike = [
             set(sorts)
@@ -383,7 +383,7 @@ class _Question:
                 yield found
 
     def kinds(self) -> Iterator[Subject]:
-        """Yield the named kind as a whole, if the question has few unknown words."""
+        """Yield a subject for the whole kind that the question names, if it has few unknown words."""
         kinds = self.said_kinds
         if len(kinds) > 1 and RecordKind.GOAL in kinds:
             kinds = {RecordKind.GOAL}
@@ -414,7 +414,7 @@ class _Question:
 
 
 def open_tasks(entries: Sequence[RecordEntry], languages: Sequence[Language]) -> list[RecordEntry]:
-    """Return the tasks that are not marked as done or cancelled, by themselves or by a later record.
+    """Return the tasks that neither their own text nor a later record marks as done or cancelled.
 
     Args:
         entries: records of tasks.

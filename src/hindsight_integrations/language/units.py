@@ -124,7 +124,7 @@ def currency_of_country(country: str) -> str | None:
     return str(found[0]) if found else None
 
 
-_BARE = {  # names without a country, by the most common currency; peso and franc are too ambiguous
+_BARE = {  # names without a country, each with the most common currency; peso and franc are too ambiguous
     "dollar": "USD",
     "dólar": "USD",
     "buck": "USD",
@@ -219,7 +219,7 @@ _ROOTS = {  # pint's unit -> (symbol, symbols of the allowed prefixes)
 _WITHOUT_SIZE = frozenset({"degree_Celsius", "degree_Fahrenheit", "percent"})
 """Units that are never converted: the zero of a temperature scale is arbitrary."""
 _NEVER_BARE = frozenset({"calorie"})  # usually means a kilocalorie
-_NO_SYMBOLS = frozenset({"a"})  # SI's symbol of the year, but also a word
+_NO_SYMBOLS = frozenset({"a"})  # the SI's symbol of the year, but also an English word
 _CALENDAR = {"month": 1, "year": 12}  # in months, because a month is not a fixed number of days
 _POWER = re.compile(r"(m|dm|cm|mm|km)(?:\^?([23])|([²³]))")
 _SUPERSCRIPTS = {"2": "²", "3": "³", "²": "²", "³": "³"}
@@ -321,7 +321,7 @@ _ADVERB = re.compile(
 )
 _COUNTABLE = re.compile(r"[a-z]*[aeiou][a-z]*")
 LONGEST = 100  # maximum number of characters of a unit or an amount
-_LONGEST_COUNTED = 3  # maximum number of words of a counted thing that is put in the plural
+_LONGEST_COUNTED = 3  # maximum number of words of a counted thing that is converted to the plural
 
 
 @lru_cache(maxsize=4096)
@@ -359,7 +359,7 @@ def is_counted(unit: str) -> bool:
 
 
 def same_measure(unit: str) -> str:
-    """Return the key that values must share to be summed: a currency, a dimension, or the unit itself.
+    """Return the key that is equal for units whose values can be summed: a currency, a dimension, or the unit itself.
 
     Args:
         unit: a canonical unit.
@@ -384,7 +384,7 @@ def factor(unit: str, wanted: str) -> Fraction:
 
 
 def _bare(unit: str) -> str:
-    """Strip asides and the purpose, repeatedly."""
+    """Strip asides and the purpose from a unit, repeatedly."""
     text = _blanks(_PURPOSE.sub("", _blanks(_ASIDE.sub(" ", unit))))
     return text if text == unit else _bare(text)
 
@@ -395,7 +395,7 @@ def _split(text: str) -> tuple[str, str, str]:
 
 
 def _one(text: str) -> str:
-    """Canonicalise a denominator, in the singular."""
+    """Return the canonical form of a rate's denominator, in the singular."""
     text = _blanks(text)
     over, per, under = _split(text)
     if per:
@@ -419,7 +419,7 @@ def _single(text: str, *, money: bool) -> str:
 
 
 def _lowered(text: str) -> str:
-    """Convert to lower case, except symbols (XP, mmHg) and capitalised words that are not English plurals ("Schritte")."""
+    """Convert a unit to lower case, unless it is a symbol (XP, mmHg) or a capitalised word other than an English plural."""
     last = text.rsplit(" ", maxsplit=1)[-1]
     sign = (
         len(text) == 1

@@ -47,12 +47,12 @@ class ClientEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The name, dimension and thresholds, probed once; without a hash of the weights, which a client does not expose.
+        """The name, dimension and thresholds, determined by one call; there is no hash of the weights, which a client does not expose.
 
         Raises:
             ModelUnavailable: the model could not be reached.
             ModelRefused: the service rejected the API key.
-            MalformedOutput: it did not return valid vectors.
+            MalformedOutput: the model did not return valid vectors.
         """
         if self._identity is None:
             with self._lock:
@@ -89,7 +89,8 @@ class ClientEmbedder:
         try:
             with converting(self._name):
                 vectors = ask()
-        except ValidationError as error:  # LlamaIndex validates the vectors it reports to its observers
+        # Raised when LlamaIndex validates the vectors that it reports to its observers.
+        except ValidationError as error:
             raise MalformedOutput(self._name, "", f"not numbers: {answer_problem(error)}") from error
         if len(vectors) != count:
             raise self._malformed(vectors, f"{len(vectors)} vectors for {count} texts")

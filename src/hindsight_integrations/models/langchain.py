@@ -48,21 +48,20 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=BaseModel)
 
 _NO_STREAM: RunnableConfig = {"tags": ["nostream"]}
-"""Hides our pieces from LangGraph's message stream: they still contain reasoning and the line of sources."""
+"""Hides the pieces of our answers from LangGraph's message stream, because they still contain reasoning and the line of sources."""
 
 
 class LangChainModel:
     """Wraps a LangChain chat model, using `with_structured_output`.
 
-    The model's *sync* `invoke` runs in a worker thread. Its async client cannot be used: langchain-openai
-    shares one connection pool between all models and event loops of a process, so that `ainvoke` in a second
-    loop fails with "Event loop is closed" (measured 2026-11-21, langchain-openai 1.7.3: every second
-    `asyncio.run`), whereas the sync client is thread-safe and bound to no loop. Callbacks and tracing work,
-    since anyio copies context variables into the thread. A cancelled call returns at once; its request
-    finishes in the background.
+    The model's *sync* `invoke` runs in a worker thread. Its async client cannot be used: langchain-openai shares one
+    connection pool between all models and event loops of a process, so that `ainvoke` in a second loop fails with
+    "Event loop is closed" (measured 2026-11-21, langchain-openai 1.7.3: every second `asyncio.run`), whereas the sync
+    client is thread-safe and not bound to a loop. Callbacks and tracing work, since anyio copies context variables into
+    the thread. A cancelled call returns at once, while its request finishes in the background.
 
-    If a service rejects response_format, tool calls are used from then on; if it rejects these, a schema in
-    the prompt. Each change is logged once.
+    If a service rejects response_format, tool calls are used from then on; if it rejects these too, a schema in the
+    prompt. Each change is logged once.
 
     Sampling and limits stay as set on the chat model, unless `sends` says otherwise: several models reject
     a temperature other than their default.
@@ -70,7 +69,7 @@ class LangChainModel:
     Args:
         chat_model: the model.
         name: its name in errors; by default class and model ("ChatOpenAI/gpt-5-mini").
-        in_words: function that adds the schema to a prompt; None disables this way.
+        in_words: function that adds the schema to a prompt; None disables that fallback.
         sends: which fields of the prompt to send besides messages and schema.
     """
 
@@ -87,8 +86,9 @@ class LangChainModel:
         self._in_words = in_words
         ways = list(Way) if in_words else [Way.SCHEMA, Way.TOOL]
         self._ways = StructuredWays(self._name, ways, sends)
-        # A stream is parsed piece by piece, and plain text in it raises a bare ValueError (openai 3.54), so a graph
-        # that streams its messages must not stream these. Other vendors' clients may reject the field.
+        # The client parses a streamed structured answer piece by piece, and plain text in it raises a bare ValueError
+        # (openai 3.54), so these calls must not be streamed even in a graph that streams its messages. Other vendors'
+        # clients may reject the field.
         ours = any(kind.__module__.startswith("langchain_openai") for kind in type(chat_model).__mro__)
         self._always: dict[str, Any] = {"stream": False} if ours else {}
 
@@ -104,9 +104,8 @@ class LangChainModel:
             ModelUnavailable: it could not be reached, timed out, limited the rate or failed with a 5xx.
             ModelRefused: the service rejected the API key.
             PromptTooLong: the prompt does not fit its context.
-            FeatureUnsupported: its service supports no structured output.
-            MalformedOutput: the answer does not match the schema, or was truncated; contains the raw
-                text.
+            FeatureUnsupported: the service does not support structured output.
+            MalformedOutput: the answer does not match the schema, or was truncated; the error contains the raw text.
         """
         return await anyio.to_thread.run_sync(self._complete, prompt, abandon_on_cancel=True)
 
@@ -160,7 +159,7 @@ class LangChainModel:
                 return Completion(parsed, text=written)
             raise MalformedOutput(self._name, written, _problem(error)) from error
         except json.JSONDecodeError as error:
-            # The service itself sent invalid JSON, such as a proxy's error page.
+            # The response body is not JSON, for example a proxy's error page.
             raise MalformedOutput(self._name, error.doc, _problem(error)) from error
         if not isinstance(answer, dict):
             raise MalformedOutput(self._name, str(answer), "with_structured_output ignored include_raw")
@@ -172,7 +171,7 @@ class LangChainModel:
         """Bind the chat model to a schema.
 
         Raises:
-            FeatureUnsupported: it does not support this way.
+            FeatureUnsupported: the chat model does not support this way of structured output.
         """
         try:
             if way is Way.SCHEMA:
@@ -255,7 +254,7 @@ def _piece(message: BaseMessage) -> tuple[str, bool]:
 
 
 def _usage(raw: object) -> tuple[int, int]:
-    """Return prompt and completion tokens of an answer, 0 if unknown."""
+    """Return the prompt and completion tokens of an answer; 0 if unknown."""
     usage = getattr(raw, "usage_metadata", None) or {}
     return usage.get("input_tokens", 0), usage.get("output_tokens", 0)
 

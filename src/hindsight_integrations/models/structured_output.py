@@ -1,4 +1,4 @@
-"""Fall back to other ways of structured output when a service rejects one; and stream text."""
+"""Structured output, with a fallback to another way when a service rejects one; and streaming of text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ InWords: TypeAlias = "Callable[[Prompt[T]], Prompt[T]]"
 class Way(Enum):
     """The ways to request a structured answer from a service, most reliable first."""
 
-    SCHEMA = "response_format json_schema"  # or the equivalent of the vendor's client
+    SCHEMA = "response_format json_schema"  # or the equivalent in the vendor's client
     TOOL = "a tool call"
     WORDS = "JSON in the prompt"
 
@@ -47,7 +47,7 @@ _OF_PROMPT = {Extra.MOST_TOKENS: "most_tokens", Extra.TEMPERATURE: "temperature"
 
 
 class StructuredWays:
-    """The current way to request structured answers from a service. Thread-safe: all callers share the way.
+    """The current way to request structured answers from a service, shared by all callers. Thread-safe.
 
     Args:
         name: the model's name, for the log.
@@ -78,7 +78,7 @@ class StructuredWays:
         """
         with self._choosing:
             if self._now != asked:
-                return  # another call has just stepped down
+                return  # a concurrent call has already stepped down
             way, sends = asked
             if refused := [extra for extra in sends if extra in error.reason]:
                 self._now = way, sends - {*refused}
@@ -101,7 +101,7 @@ class StructuredWays:
 
 
 def extra_fields(prompt: Prompt[T] | TextPrompt, sends: Collection[Extra]) -> dict[str, Any]:
-    """Return the prompt fields to send, by their name in the request."""
+    """Return the values of the prompt fields to send, by their name in the request."""
     return {extra.value: getattr(prompt, _OF_PROMPT[extra]) for extra in sends}
 
 
@@ -117,7 +117,7 @@ async def streamed(
 ) -> AsyncGenerator[str, None]:
     """Yield the text of a streamed answer without reasoning.
 
-    If the generator is closed early, the call ends: at once, or when the piece being read has arrived.
+    Closing the generator early ends the call, at once or when the piece being read has arrived.
 
     Args:
         name: the model's name, for errors.
@@ -169,7 +169,7 @@ class _Pieces(Generic[P]):
         """End the call."""
         self._closed = True
         if not self._reading.acquire(blocking=False):
-            return  # the reading thread closes it after its piece
+            return  # the reading thread closes the iterator after its piece
         try:
             if (end := getattr(self._iterator, "close", None)) is not None:
                 end()
