@@ -102,7 +102,7 @@ def _ask(
 T = TypeVar("T", bound=BaseModel)
 
 WIDTH = 80
-LABEL = 16  # columns of a line's label
+LABEL = 16  # width of a line's label in columns
 USER = "Mira"
 ASSISTANT = BankProfile(name="Nova", disposition=Disposition(skepticism=3, literalism=3, empathy=4))
 REPLAY = "The language model's answers are recorded; nothing is sent anywhere."
@@ -132,7 +132,7 @@ class MeteredModel:
         prompts: the prompts, in order.
         tokens_in: prompt tokens.
         tokens_out: completion tokens.
-        seconds: time spent waiting for its answers.
+        seconds: time spent waiting for the model's answers.
     """
 
     model: LanguageModel
@@ -164,7 +164,7 @@ def run_demo(console: Console) -> None:
         DemoOutOfDate: a request has no recorded answer.
     """
     with tempfile.TemporaryDirectory(prefix="hindsight-demo-") as folder:
-        # A copy, because the model writes requests without an answer to the directory.
+        # A copy, because the model writes requests that have no answer to the directory.
         recordings = shutil.copytree(_recordings(), Path(folder) / "recordings")
         play(console, MeteredModel(RecordedModel(recordings)), Path(folder) / "memory")
 
@@ -285,7 +285,7 @@ class _Demo:
         recalled = self.ask("2026-05-29", "How much did I spend on coffee this month?", records=True)
         label = "exact figures"
         for line in recalled.records[0].text.splitlines():
-            if line.startswith(("= this month", "*")):  # not the heading, and not other periods
+            if line.startswith(("= this month", "*")):  # neither the heading nor other periods
                 self.line(label, plain(line, "dim"), "dim")
                 label = ""
 
@@ -324,7 +324,7 @@ class _Demo:
         self.line("opinion", plain(f"{opinion.confidence:.2f} on 12 June, {now.confidence:.2f} today"), "dim")
 
     def show_cost(self) -> None:
-        """Show the cost of the scenes, and where to read on."""
+        """Show the cost of the scenes, and further reading."""
         self.title(7, "What it cost")
         calls, model = len(self.model.prompts), self.model
         self.line(
@@ -351,7 +351,7 @@ class _Demo:
             label = ""
 
     def speak(self, speaker: str, text: str, style: str = "") -> None:
-        """Print a speaker's words, for people with the day."""
+        """Print a speaker's words; for people, also the day."""
         now = self.clock.now()
         label = speaker if speaker == ASSISTANT.name else f"{speaker}, {now.day} {now:%b}"
         self.line(label, plain(text, style))
@@ -403,7 +403,8 @@ class _Demo:
 
     def settle(self) -> None:
         """Run the queued tasks: new facts are assessed as evidence."""
-        if self.bank.tasks.settle().failed:  # the task keeps only the error's text
+        # The task stores only the error's text, so the name of the prompt comes from the model.
+        if self.bank.tasks.settle().failed:
             raise DemoOutOfDate(self.model.prompts[-1].name)
 
     @contextmanager

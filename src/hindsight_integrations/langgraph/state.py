@@ -34,7 +34,8 @@ class Memory(TypedDict):
 
     Attributes:
         id: the unit's stable id.
-        kind: "memory"; "turn", a message waiting for extraction; or "table", the records the question is about, listed first.
+        kind: "memory"; "turn" for a message that waits for extraction; or "table" for the records that the question is
+            about, which come first.
         text: the memory's text; the lines of a table.
         fact_type: world, experience, opinion or observation.
         occurred_start: start of the event (ISO 8601, UTC); None if the memory has no event time.
@@ -196,12 +197,12 @@ class Question:
 
     @property
     def asked(self) -> RecallOptions:
-        """Return the options that the question sets in `bank.recall`."""
+        """Return the options of `bank.recall` that the question determines."""
         return {"query_timestamp": self.timestamp, "speaker": self.speaker}
 
 
 def messages_in(state: object, key: str) -> list[Any]:
-    """Return the state's messages without summaries; only those that need it are converted, since there may be thousands.
+    """Return the state's messages without summaries; dicts and complete messages stay as they are, since there may be thousands.
 
     Raises:
         InvalidRequest: the state has no messages under this key, or an item is not a message.
@@ -279,7 +280,7 @@ def last_question(state: object, key: str) -> Question | None:
 
 
 def read_or_none(timestamp: object) -> str | float | None:
-    """Return a readable timestamp unchanged, else None; the retain node warns about unreadable ones."""
+    """Return a readable timestamp unchanged, else None; the retain node warns about unreadable timestamps."""
     try:
         checked_moment(timestamp, "timestamp")
     except InvalidRequest:

@@ -165,7 +165,7 @@ class KnownThings:
         return found[0] if found else None
 
     def _things_of(self, category: RecordCategory) -> set[str]:
-        """Return the thing that a spelling of the category denotes, else the things that the words of its name denote."""
+        """Return the thing that a spelling of the category denotes, else those that the words of its name denote."""
         whole = next(filter(None, map(self.thing, (category.name, *category.spellings))), None)
         return {whole} if whole else set(filter(None, map(self.thing, category.name.split())))
 
@@ -348,7 +348,7 @@ class _Question:
         return self._timed or not whether
 
     def most_of(self, best: Sequence[Best]) -> Iterator[Subject]:
-        """Yield the commonest category of memories that share an unknown word with the question ("went into the tank")."""
+        """Yield the commonest category of memories that share an unknown word with the question, such as "tank"."""
         stems = {each.stem(word) for word in self.unknown() for each in self._languages}
         alike = [
             set(sorts)

@@ -419,7 +419,7 @@ def _single(text: str, *, money: bool) -> str:
 
 
 def _lowered(text: str) -> str:
-    """Convert a unit to lower case, unless it is a symbol (XP, mmHg) or a capitalised word other than an English plural."""
+    """Convert a unit to lower case, unless it is a symbol (mmHg) or a capitalised word other than an English plural."""
     last = text.rsplit(" ", maxsplit=1)[-1]
     sign = (
         len(text) == 1

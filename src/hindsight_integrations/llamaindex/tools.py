@@ -60,7 +60,7 @@ def reflecting_tools(given: Iterable[Callable[..., object] | BaseTool] | None) -
         given: functions, LlamaIndex tools or LangChain tools; None means none.
 
     Raises:
-        InvalidRequest: it is not a list, or a tool is not callable.
+        InvalidRequest: the value is not a list, or a tool is not callable.
     """
     return tuple(
         GivenTool(adapt_to_async_tool(each)) if isinstance(each, BaseTool) else each
@@ -175,7 +175,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
 
     def _answered(self, answer: Reflection) -> str:
         emit_reflection(self._bank.name, answer)
-        # An extractive answer consists of quoted memories.
+        # An extractive answer quotes memories, which must be marked as data.
         if answer.extractive and answer.units:
             return memories_block(map(memory_line, answer.units))
         return answer.text

@@ -47,7 +47,7 @@ class ClientEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The name, dimension and thresholds, determined by one call; there is no hash of the weights, which a client does not expose.
+        """The name, dimension and thresholds, determined once; the hash is empty, since clients do not expose weights.
 
         Raises:
             ModelUnavailable: the model could not be reached.

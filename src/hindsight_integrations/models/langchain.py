@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=BaseModel)
 
 _NO_STREAM: RunnableConfig = {"tags": ["nostream"]}
-"""Hides the pieces of our answers from LangGraph's message stream, because they still contain reasoning and the line of sources."""
+"""Hides the pieces of our answers from LangGraph's message stream, as they contain reasoning and a line of sources."""
 
 
 class LangChainModel:

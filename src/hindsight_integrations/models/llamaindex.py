@@ -92,7 +92,7 @@ class LlamaIndexModel:
 
     @cached_property
     def _ways(self) -> StructuredWays:
-        """The ways of structured output that the LLM supports; determined on first use, since some clients ask their server."""
+        """The supported ways of structured output; determined on first use, since some clients ask their server."""
         tools = hasattr(self._llm, "chat_with_tools") and self._llm.metadata.is_function_calling_model
         ways = [*([Way.TOOL] if tools else []), *([Way.WORDS] if self._in_words else [])]
         if not ways:

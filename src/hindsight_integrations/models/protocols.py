@@ -1,4 +1,4 @@
-"""Protocols of language models, embedders, rerankers, token counters and time parsers, with the types of prompts and answers."""
+"""Protocols of language models, embedders, rerankers, token counters and time parsers; types of prompts and answers."""
 
 from __future__ import annotations
 
@@ -214,14 +214,14 @@ def written_answer(schema: type[T], text: str) -> T | None:
 
 
 def _without_reasoning(text: str) -> str:
-    """Return the text after the reasoning; empty if the reasoning does not end. The opening tag may be missing, because some chat templates put it in the prompt."""
+    """Return the text after the reasoning; empty if the reasoning does not end. Some templates omit the opening tag."""
     text = _REASONING.sub("", text)
     *_, text = _REASONING_ENDS.split(text)
     return "" if _REASONING_BEGINS.search(text) else text
 
 
 def _object_in(text: str) -> str:
-    """Return the only JSON object of a text, in its only code fence if it has fences; empty if there are none or several."""
+    """Return the only JSON object of a text, in its only code fence if it has fences; else an empty string."""
     fences = _FENCE.findall(text)
     if fences:
         return str(fences[0]) if len(fences) == 1 else ""

@@ -89,7 +89,7 @@ class FolderSpec:
 
 
 DownloadFolder = Callable[[str, str, Sequence[str], bool], Path]
-"""(repository, revision, patterns, offline) -> local folder; raises MissingDependency if the files are not available."""
+"""(repository, revision, patterns, offline) -> local folder; raises MissingDependency if there is none."""
 
 
 def resolve_folder(

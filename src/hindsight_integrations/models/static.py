@@ -116,7 +116,7 @@ POTION_THRESHOLDS = Thresholds(semantic_link=0.661, channel_floor=0.213, duplica
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """A tokenizer, a matrix (vocabulary, d) with a row per token id, and the id of the unknown token, if there is one."""
+    """A tokenizer, a matrix (vocabulary, d) with a row per token id, and the id of the unknown token, if any."""
 
     tokenizer: Tokenizer
     table: Matrix

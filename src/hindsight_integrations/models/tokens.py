@@ -88,7 +88,7 @@ def _load(folder: Path) -> Encoding:
 
 
 class CharacterCounter:
-    """Estimates tokens as ceil(characters / 4), without dependencies: too many for English, too few for Chinese and similar scripts."""
+    """Estimates tokens as ceil(characters / 4), without dependencies: too high for English, too low for Chinese."""
 
     @property
     def name(self) -> str:

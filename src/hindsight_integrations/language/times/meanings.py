@@ -771,7 +771,7 @@ def _counted(match: re.Match[str], scope: Scope) -> tuple[int, int]:
 
 
 def around(scope: Scope, moment: Span, unit: Unit, least: int, most: int) -> Span:
-    """Return the span `least` to `most` units away (same sign): whole units for an exact count, days for a vague one."""
+    """Return the span `least` to `most` units away (same sign): whole units if the count is exact, else days."""
     near, far = sorted((shift(moment.start, unit, least), shift(moment.start, unit, most)))
     if least == most or unit in _WHOLE:
         return Span(scope.unit_around(unit, near).start, scope.unit_around(unit, far).end, unit)
