@@ -161,7 +161,7 @@ def joined(known: list[Any] | None, new: list[Any] | None) -> list[Any]:
 
 
 def question_of(state: State, keys: Keys) -> Question | None:
-    """Return the question under the query key, else the user's last message, else None; its message id is that of the user's last message.
+    """Return the question under the query key, else the user's last message, whose id it has in both cases; or None.
 
     Raises:
         InvalidRequest: the state has neither key, or the question is not a string.

@@ -131,7 +131,7 @@ class HindsightRetriever(BaseRetriever):
 OPTIONS: Final = HindsightRetriever.model_fields.keys() - BaseRetriever.model_fields.keys() - {"bank"} | {
     "metadata"
 }
-"""The fields that a call may override. `metadata` is listed separately, because LangChain's retrievers have a field of this name too."""
+"""The fields that a call may override. (`metadata` is also a field of LangChain's retrievers.)"""
 
 
 def as_documents(found: RecallResult) -> list[Document]:

@@ -182,7 +182,7 @@ class HindsightStore(BaseStore):
         return await (await self._abank()).items.forget(namespace, key)
 
     def sweep_ttl(self) -> int:
-        """Erase expired items and scrub deleted ones from all files; return the number erased. A worker does this automatically."""
+        """Erase expired items and scrub deleted ones from all files, as a worker does; return the number erased."""
         return self._bank().items.expire()
 
     async def asweep_ttl(self) -> int:
@@ -204,7 +204,7 @@ class HindsightStore(BaseStore):
         return await engine.bank(self._name)
 
     def _planned(self, ops: Sequence[Op]) -> tuple[list[StoreStep], list[Result]]:
-        """Plan the calls on the bank's items, reads first and one write last; return them, and the list that receives the results."""
+        """Plan the calls on the bank's items, reads first and one write last; return them and the list for their results."""
         for op in ops:
             _check_op(op)
         results: list[Result] = [None] * len(ops)
@@ -348,7 +348,7 @@ def _alike(labels: Sequence[str], path: Sequence[str]) -> bool:
 
 
 def _check_op(op: Op) -> None:
-    """Reject operations that LangGraph does not allow, and a namespace that is a str, which would be split into characters."""
+    """Reject operations that LangGraph does not allow, and a str as namespace, which would be split into characters."""
     if isinstance(op, GetOp | PutOp):
         labels: object = op.namespace
     elif isinstance(op, SearchOp):

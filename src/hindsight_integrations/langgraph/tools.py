@@ -252,7 +252,7 @@ class MemoryTool(BaseTool):
 
 
 def wrong_arguments(name: str, takes: tuple[str, ...]) -> Callable[[Any], str]:
-    """Return a handler that tells the model which arguments are invalid, without their values, and which the tool takes."""
+    """Return a handler that names the invalid arguments to the model, without values, and those the tool takes."""
 
     def explain(error: ValidationError) -> str:
         wrong = (

@@ -287,7 +287,7 @@ def names_seen(text: str, names: NameWords, nouns: NounWords) -> Iterator[str]:
 def _pieces(
     match: re.Match[str], names: NameWords, nouns: NounWords, seen: Collection[str]
 ) -> Iterator[tuple[int, str]]:
-    """Split a run of capitalised words after an owner ("Annas Schwester"), dropping leading words that are not a name."""
+    """Split a run of capitalised words after an owner ("Annas Schwester"); drop leading words that are not names."""
     words = match[0].split(" ")
     at = match.start()
     while (

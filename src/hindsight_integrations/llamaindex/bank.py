@@ -1,4 +1,4 @@
-"""Shared parts of the LlamaIndex components: the bank field, recalled memories as prompt lines, and instrumentation events."""
+"""Shared parts of the LlamaIndex components: the bank field, memories as prompt lines, and instrumentation events."""
 
 from __future__ import annotations
 

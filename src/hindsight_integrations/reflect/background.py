@@ -31,7 +31,7 @@ from hindsight_integrations.prompts.merge_background import MergedBackground, me
 from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.services import Services
 
-MAX_CHARACTERS = 500  # a merged background must have fewer [earlier paper 10.2]
+MAX_CHARACTERS = 500  # a merged background must have fewer characters [earlier paper 10.2]
 
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'\u201d\u2019)]*\s+|\n+")
 _ABBREVIATED = re.compile(
@@ -85,7 +85,7 @@ def new_sentences(current: Sequence[str], snippet: Sequence[str]) -> list[str]:
 
 
 def conflicts(old: Sequence[str], new: Sequence[str], languages: Sequence[Language]) -> Iterator[Conflict]:
-    """Yield the conflicts between two groups of sentences on attributes that a person has only once, such as a birthplace."""
+    """Yield the conflicts between two groups of sentences about attributes with a single value, such as a birthplace."""
     for language in languages:
         for attribute, pattern in language.person.unique.items():
             for earlier in old:
@@ -103,9 +103,9 @@ def _value(attribute: str, sentence: str, languages: Sequence[Language]) -> str:
 
 
 def background_sentences(text: str, languages: Sequence[Language]) -> list[str]:
-    """Return the sentences of a background, converted to the first person unless it uses the first person already."""
+    """Return the sentences of a background, converted to the first person unless they use the first person already."""
     if Person.FIRST in persons(text, spoken_language(text, languages)):
-        return _sentences(text)  # do not convert "you" in "I help you remember"
+        return _sentences(text)  # "you" in "I help you remember" must not be converted
     return own_sentences(text, languages)
 
 
@@ -129,7 +129,7 @@ def spoken_language(text: str, languages: Sequence[Language]) -> Language:
 
 
 def same_sentence(sentence: str) -> str:
-    """Normalise a sentence for comparison, without case and final punctuation."""
+    """Normalise a sentence for comparison: ignore case and final punctuation."""
     return normalised_text(sentence).rstrip(".!")
 
 
@@ -141,7 +141,7 @@ def joined(sentences: Sequence[str]) -> str:
 
 
 def checked_length(background: str) -> str:
-    """Return the background if it is short enough to be included in every prompt.
+    """Return the background if it is short enough for every prompt.
 
     Raises:
         BackgroundRefused: it has 500 characters or more; it is never truncated.
@@ -177,7 +177,7 @@ class Merged:
     Attributes:
         background: the whole background, in the first person, under 500 characters.
         tokens_in: prompt tokens the model reported; 0 without a model call.
-        tokens_out: completion tokens it reported.
+        tokens_out: completion tokens the model reported.
     """
 
     background: str
@@ -196,8 +196,8 @@ async def merge(
 ) -> Merged:
     """Merge a snippet into a background.
 
-    The model is not called if the snippet adds nothing, or if the background is empty and the snippet is short and consistent.
-    An invalid answer is requested again, up to three times in all.
+    The model is not called if the snippet adds nothing, or if the background is empty and the snippet is short and
+    consistent. If an answer is invalid, another is requested, up to three in all.
 
     Args:
         current: the background; may be empty.
@@ -221,7 +221,7 @@ async def merge(
     if not old and len(joined(new)) < MAX_CHARACTERS and not any(conflicts(new, new, languages)):
         return Merged(joined(new))
     later = [sentence for sentence in old if same_sentence(sentence) in newer]
-    if later:  # keep the order in which the sentences were said
+    if later:  # the sentences keep the order in which they were said
         old, new = [*(sentence for sentence in old if sentence not in later), *new], later
     check = MergeCheck(old, new, languages, name)
     answered = await complete_with_repair(model, merge_background_prompt(old, new), check=check.problem)
@@ -274,7 +274,8 @@ class MergeCheck:
             each.attribute for part in (self.old, self.new) for each in conflicts(part, part, self.languages)
         }
         for conflict in conflicts(sentences, sentences, self.languages):
-            if conflict.attribute in own:  # one text has two values: "My name is Max. I am called Maxi."
+            # One text already has two values: "My name is Max. I am called Maxi.".
+            if conflict.attribute in own:
                 continue
             yield f"it gives two values for {conflict.attribute}"
         language = spoken_language(text, self.languages)
@@ -431,7 +432,7 @@ def merge_reason(said_at: datetime) -> str:
 
 
 def merged_at(change: ProfileChange) -> datetime | None:
-    """Return the time of the snippet that a change merged; None for other changes."""
+    """Return the time of the snippet that a change of the profile merged; None for other changes."""
     match = _SAID.fullmatch(change.reason)
     try:
         return datetime.fromisoformat(match[1]) if match else None
