@@ -204,7 +204,7 @@ class HindsightStore(BaseStore):
         return await engine.bank(self._name)
 
     def _planned(self, ops: Sequence[Op]) -> tuple[list[StoreStep], list[Result]]:
-        """Plan the calls on the bank's items, reads first and one write last; return them and the list for their results."""
+        """Plan the calls on the bank's items, reads first and one write last; return them and the list of results."""
         for op in ops:
             _check_op(op)
         results: list[Result] = [None] * len(ops)

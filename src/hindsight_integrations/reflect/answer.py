@@ -70,7 +70,7 @@ async def extracted(recalled: RecallResult, query: RecallQuery, context: Reflect
 
 
 def best_memories(recalled: RecallResult) -> Reflection:
-    """Answer with the best memories verbatim; the reflection is `sufficient` if they are likely to contain the answer."""
+    """Answer with the best memories verbatim; `sufficient` is set if they are likely to contain the answer."""
     best = recalled.units[:EXTRACTED]
     lines = [BEST_MEMORIES, *(f"- {item.text}" for item in best)] if best else [NO_MATCH]
     return Reflection(

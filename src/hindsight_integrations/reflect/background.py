@@ -85,7 +85,7 @@ def new_sentences(current: Sequence[str], snippet: Sequence[str]) -> list[str]:
 
 
 def conflicts(old: Sequence[str], new: Sequence[str], languages: Sequence[Language]) -> Iterator[Conflict]:
-    """Yield the conflicts between two groups of sentences about attributes with a single value, such as a birthplace."""
+    """Yield the conflicts between two groups of sentences on attributes with a single value, such as birthplace."""
     for language in languages:
         for attribute, pattern in language.person.unique.items():
             for earlier in old:
@@ -274,7 +274,7 @@ class MergeCheck:
             each.attribute for part in (self.old, self.new) for each in conflicts(part, part, self.languages)
         }
         for conflict in conflicts(sentences, sentences, self.languages):
-            # One text already has two values: "My name is Max. I am called Maxi.".
+            # One text already has two values: "My name is Max. I am called Maxi."
             if conflict.attribute in own:
                 continue
             yield f"it gives two values for {conflict.attribute}"

@@ -242,7 +242,7 @@ async def refresh(
 
 
 def with_staleness(model: MentalModel, view: BankView, services: Services) -> MentalModel:
-    """Return the model, marked stale if facts in its scope changed since the last answer. Embeds its question and text."""
+    """Return the model, marked stale if facts in its scope changed since its last answer; embeds question and text."""
     if model.refreshed_at is None or model.withdrawn:
         return model
     question = services.vectors.of_questions([model.question], services.embedder)

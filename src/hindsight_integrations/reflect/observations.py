@@ -60,7 +60,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 def retell(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]) -> str:
-    """Return the text of a fact for an observation; a text in the first or second person is quoted, with its speaker and date.
+    """Return a fact's text for an observation; quote text in the first or second person, with speaker and date.
 
     Args:
         fact: the fact.
@@ -357,7 +357,7 @@ class Checker:
         return next(filter(None, self._faults(observation)), "")
 
     def _faults(self, observation: AnsweredObservation) -> Iterator[str]:
-        """Yield the result of each check of an observation: a fault, or "". Later checks assume that earlier ones passed."""
+        """Yield the result of each check: a fault, or "" if passed. Later checks assume that earlier ones passed."""
         text, count = plain(observation.text), len(self.facts)
         yield "" if text else "it says nothing"
         yield (
@@ -385,7 +385,7 @@ class Checker:
             yield "the facts it names do not say that"
 
     def _has_a_word_of(self, shown: Sequence[str], text: str, language: Language) -> bool:
-        """Check that a text shares a content word with the facts; True if the text has no content word except the entity's names."""
+        """Check that a text shares a content word with the facts, or has none except the entity's names."""
         words = content_stems(text, language) - content_stems(" ".join(self.names), language)
         return not words or not words.isdisjoint(content_stems(" ".join(shown), language))
 
@@ -531,10 +531,8 @@ def summarise_by_choice(entity: Entity, facts: FactGroup, services: Services) ->
 
 
 MOST_GROUPS = 16  # maximum number of tag groups summarised per entity, newest first
-ATTEMPTS = (
-    # Maximum number of summaries in one run, if facts change while it runs; after these, the task is retried later.
-    3
-)
+# Maximum number of summaries in one run, if facts change while it runs; after these, the task is retried later.
+ATTEMPTS = 3
 TRIES_OF_MODEL = (
     3  # number of task attempts; on the last attempt, facts are selected if the model's answer is invalid
 )

@@ -228,7 +228,7 @@ class ReflectSteps:
         return await assess_opinions(proposed, occasion, context.projector, context.services, relations)
 
     async def commit(self, assessed: AssessedOpinions) -> FormedOpinions:
-        """Store the assessed opinions in one commit. If the bank has changed since they were assessed, assess them again first."""
+        """Store the assessed opinions in one commit. If the bank has changed since, they are assessed again first."""
         context = self._context
         if not self.keeps_opinions:
             return assessed.formed

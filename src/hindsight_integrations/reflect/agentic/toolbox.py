@@ -574,7 +574,7 @@ async def aggregate(arguments: AggregateArguments, context: ToolContext) -> Tool
 
 
 async def _sorts(words: RecordSelection, context: ToolContext) -> tuple[str, ...]:
-    """List the kinds and categories of existing records for an empty result: those of the same kind and entity, if any."""
+    """List kinds and categories of existing records for an empty result: those of the same kind and entity, if any."""
     for wider in (
         RecordSelection(words.kind, entity=words.entity),
         RecordSelection(entity=words.entity),

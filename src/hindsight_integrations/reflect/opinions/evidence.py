@@ -37,7 +37,7 @@ CAUTIOUS_SHARES = {4: 5 / 6, 5: 2 / 3}
 
 
 def step_of(profile: BankProfile, config: OpinionConfig) -> float:
-    """Return the step size of new evidence rows under a profile: `a` of paper eq. 26, or `alpha` of the other update rule.
+    """Return the step size of new evidence rows under a profile: a of paper eq. 26, or alpha of the other rule.
 
     Big Five profiles have no skepticism trait and use the full step.
 
@@ -116,10 +116,8 @@ def read_facts(
     }
 
 
-ALIKE = (
-    # Position between the link threshold (0) and the duplicate threshold (1) from which texts count as the same.
-    0.25
-)
+# Position between the link threshold (0) and the duplicate threshold (1) from which texts count as the same.
+ALIKE = 0.25
 PINNED = 0.0  # the same position for texts that also have a number or a day in common
 
 
@@ -281,7 +279,7 @@ def _again(
     rule: UpdateRule,
     step: float,
 ) -> EvidenceWrite:
-    """Return the row of a repeated fact. The first row's reason is not copied, since it may quote memories that are erased later."""
+    """Return the row of a repeated fact, without the first row's reason, which may quote memories erased later."""
     neutral = AssessedFact(fact, Assessment.NEUTRAL, EvidenceStrength.MILD, FORMED_WITH)
     row = _row(neutral, log, rule=rule, step=step)
     ids = tuple(each.unit.id for each in same)
@@ -304,7 +302,7 @@ def _again(
 def _said_before(
     fact: Fact, heard: Iterable[Fact], named: Collection[str], thresholds: Thresholds
 ) -> list[Fact]:
-    """Return earlier facts from the same sources that this fact repeats, in order of mention; `named` are ids of facts that it repeats according to the model."""
+    """Return earlier facts from the same sources that this fact repeats, by its text or according to the model (`named`)."""
     sources = frozenset(fact.sources)
     return sorted(
         (
@@ -331,8 +329,8 @@ class Topic:
     """The entities and the vector of a memory, by which opinions and facts are matched.
 
     Attributes:
-        telling: ids of the entities it mentions that few other memories mention, except the user, the agent and speakers.
-        hubs: ids of the entities it mentions that many memories mention, except the same.
+        telling: ids of the entities it mentions that few others mention, except the user, the agent and speakers.
+        hubs: ids of the entities it mentions that many memories mention, with the same exceptions.
         vector: vector of the text (dimension,).
     """
 

@@ -1,6 +1,7 @@
 """Form opinions: store new ones, and use the grounds of known ones as evidence for held opinions (paper section 5.4.2).
 
 The bank is read, opinions are compared and decided, and the result is committed once. If the bank changes before the
+commit, the opinions are decided again.
 """
 
 from __future__ import annotations
@@ -302,7 +303,7 @@ def _units(
     bank: str,
     tokens: TokenCounter,
 ) -> list[MemoryUnit]:
-    """Build the units of the opinions; if an id is taken by an invalid wording, or by one with other tags, use another id."""
+    """Build the units of the opinions; if an invalid wording, or one with other tags, has the id, use another."""
     counts = tokens.count([each.text for each in proposed])
     units = []
     for place, (each, stands_on, count) in enumerate(zip(proposed, grounds, counts, strict=True)):

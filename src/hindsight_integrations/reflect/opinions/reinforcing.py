@@ -305,7 +305,7 @@ def may_reword(assessment: Assessment, strength: EvidenceStrength) -> bool:
 
 
 def rewording(opinion: OpinionEvidence, verdicts: Sequence[AssessorVerdict], bank: str) -> Rewording | None:
-    """Return the new wording, that of the newest fact whose verdict has a usable one; None if the wording does not change.
+    """Return the new wording, from the newest fact whose verdict has a usable one; None if nothing changes.
 
     Args:
         opinion: the opinion.
@@ -487,10 +487,8 @@ class AssessmentPrompt:
         return rewording_fault(one.rewording, pair, self._languages)
 
 
-CONFLICTS = (
-    # Maximum number of commits that fail because opinions or facts changed; after these, the task is retried later.
-    8
-)
+# Maximum number of commits that fail because opinions or facts changed; after these, the task is retried later.
+CONFLICTS = 8
 TRIES_OF_MODEL = 3  # number of task attempts; on the last attempt, pairs without a usable answer are skipped
 
 
