@@ -617,7 +617,7 @@ class WatermarkFile:
         self._path = path
 
     def read(self, collection: str) -> Watermark | None:
-        """Return the watermark recorded for this collection; None if the file is missing, unreadable or another's."""
+        """Return the watermark recorded for this collection; None if missing, unreadable or for another collection."""
         try:
             kept = json.loads(self._path.read_text(encoding="utf-8"))
             return Watermark.parse(kept["watermark"]) if kept["collection"] == collection else None

@@ -202,7 +202,7 @@ class Question:
 
 
 def messages_in(state: object, key: str) -> list[Any]:
-    """Return the state's messages without summaries; of thousands, only incomplete messages and texts are converted.
+    """Return the state's messages without summaries; most are not converted, since there may be thousands.
 
     Raises:
         InvalidRequest: the state has no messages under this key, or an item is not a message.

@@ -111,7 +111,7 @@ _EXPORTED_AS: Mapping[Column[Any], ColumnElement[Any]] = {
     _model.forgotten: case((IS_WITHDRAWN, 1), else_=0),
     _model.checked_to: case((_CHANGED.correlate(mental_models), 0), else_=_revision),
 }
-"""Columns for which an expression is exported instead of the stored value, which omits leases and withdrawn texts."""
+"""Columns for which an expression is exported, so that leases and withdrawn texts are left out."""
 
 
 _NAMES = {name: [column.name for column in archived_columns(table)] for name, table in ARCHIVED.items()}

@@ -63,7 +63,7 @@ def unit_checksum(row: Sequence[Any]) -> int:
     """Compute the checksum of a row of SEALED_COLUMNS, as stored.
 
     `closed_at` is added to the digest of the other columns, so that closing a unit adjusts the sum without reading the
-    rest of the row. It is never recomputed from a stored row, which would hide damage.
+    rest of the row. A sum that is recomputed from a damaged row would hide the damage.
     """
     closed_at = row[_CLOSED_AT]
     body = digest((*row[:_CLOSED_AT], *row[_CLOSED_AT + 1 :]))

@@ -86,7 +86,7 @@ _UNSEEN = _VALID_FACTS.order_by(None).where(units.c.changed > _ASSESSED.scalar_s
 
 
 def brings_evidence(writes: WriteSet) -> bool:
-    """Return whether a write set adds or restores facts, or forms opinions that were not assessed against all facts."""
+    """Return whether a write set adds or restores facts, or forms opinions that may not take all facts into account."""
     formed = writes.opinions is not None and bool(writes.opinions.formed)
     restored = any(event.kind is ValidityKind.RESTORED for event in writes.events)
     return formed or restored or any(write.unit.fact_type in OBSERVED_NETWORKS for write in writes.units)

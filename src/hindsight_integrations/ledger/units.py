@@ -183,7 +183,7 @@ class UnitReader(Reader):
             return {unit: np.frombuffer(vector, "<f4").astype(np.float32) for unit, vector in rows}
 
     def link_counts(self, bank: str, ids: IntArray, code: int) -> dict[int, int]:
-        """Return each unit's number of links with one code (LINK_CODES), in either direction; units without any are omitted."""
+        """Return each unit's number of links with one code (LINK_CODES), in either direction; others are omitted."""
         with self._at(bank) as (connection, row):
             values = {"ids": ids.tolist(), "bank": row, "code": code}
             rows = connection.execute(_LINK_COUNTS, values) if len(ids) else ()

@@ -302,7 +302,7 @@ def _again(
 def _said_before(
     fact: Fact, heard: Iterable[Fact], named: Collection[str], thresholds: Thresholds
 ) -> list[Fact]:
-    """Return earlier facts from the same sources that this fact repeats, by its text or according to the model (`named`)."""
+    """Return earlier facts from the same sources that this fact repeats, by its text or according to `named`."""
     sources = frozenset(fact.sources)
     return sorted(
         (
