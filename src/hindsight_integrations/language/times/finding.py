@@ -54,7 +54,7 @@ _TITLE_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 # Minimum number of letters of a word that a title must capitalise; "of", "the", "del", "f\u00fcr" are shorter.
 _SHORTEST = 4
 _GOES_ON = re.compile(rf"(?:\s+(?=[^\W\d_]{{{_SHORTEST}}})[^\W\d_][\w'\u2019-]+){{3}}")
-"""Three longer words in capitals after a time."""
+"""Three longer words after a time; `_has_capitals` checks their capitals."""
 _NUMBERED = re.compile(r"\b[A-Z]\w*(?<=[0-9])|\b[A-Z][a-z]+ [0-9]{4}$")
 """A capitalised time with a number ("Q3", "Summer 2023"); three capitalised words after "on Monday" are a person's name."""
 _MARKS = " \t\r\n?!.,;:\u00bf\u00a1"
