@@ -80,6 +80,16 @@ def test_an_empty_recall_leaves_nothing_of_the_turn_before(bank: MemoryBank, run
     ]
 
 
+def test_an_image_without_text_does_not_ask_the_question_of_the_turn_before(
+    bank: MemoryBank, run: Run
+) -> None:
+    graph = one_node(create_recall_node(bank, k=1))
+    assert [memory["text"] for memory in run(graph, asked("What colour is the kayak?"))["memories"]] == [BLUE]
+    image = {"type": "image_url", "image_url": {"url": "data:,"}}
+    assert run(graph, {"messages": [AIMessage("Blue."), HumanMessage([image], id="m2")]})["memories"] == []
+    assert [memory["text"] for memory in run(graph, asked("And the kayak?", "m3"))["memories"]] == [BLUE]
+
+
 def test_text_is_what_a_prompt_shows(bank: MemoryBank, run: Run) -> None:
     graph = one_node(create_recall_node(bank, k=1, output="text", output_key="remembered"))
     assert (

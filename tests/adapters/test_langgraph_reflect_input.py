@@ -14,6 +14,7 @@ from table import every_row
 
 from hindsight_integrations import EngineClosed, Hindsight, InvalidRequest
 from hindsight_integrations.langgraph import create_reflect_subgraph
+from hindsight_integrations.langgraph.reflect_graph import Keys, question_of
 
 BOTH_FACES = pytest.mark.parametrize("face", ["sync", pytest.param("async", marks=pytest.mark.slow)])
 KNOWN, QUESTION = "The kayak is red.", "What colour is the kayak?"
@@ -73,6 +74,21 @@ def test_any_messages_are_answered_or_have_an_empty_answer(
     assert bool(state["answer"]) is answered
     assert len(state["messages"]) == len(messages)
     assert KNOWN in run(graph, face, [HumanMessage(QUESTION)])["answer"]
+
+
+@BOTH_FACES
+def test_an_image_after_a_question_is_a_turn_of_its_own(light: Hindsight, face: str) -> None:
+    """Its turn has no question and so no answer; with a question of its own key it has a key of its own."""
+    light.bank("ann").retain(KNOWN)
+    graph = graph_of(light)
+    assert KNOWN in run(graph, face, [HumanMessage(QUESTION, id="m1")])["answer"]
+    assert run(graph, face, [AIMessage("Red."), HumanMessage([IMAGE], id="m2")])["answer"] == ""
+    given = {"messages": [HumanMessage(QUESTION, id="m1"), HumanMessage([IMAGE], id="m2")]}
+    keys = Keys("query", "messages", "answer", "reflection", (), as_message=False)
+    assert question_of(given, keys) is None
+    asked = question_of({**given, "query": QUESTION}, keys)
+    assert asked is not None
+    assert (asked.text, asked.message_id) == (QUESTION, "m2")
 
 
 @BOTH_FACES

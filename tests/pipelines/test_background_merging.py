@@ -38,7 +38,7 @@ from hindsight_integrations.config import (
 from hindsight_integrations.errors import TaskClosed
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.prompts.rendering import template
-from hindsight_integrations.reflect.background import MAX_CHARACTERS, merge_waiting
+from hindsight_integrations.reflect.background import CONCISE, merge_waiting
 from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 from hindsight_integrations.validation.limits import MAX_BACKGROUND
@@ -440,9 +440,9 @@ def test_an_instruction_in_a_snippet_is_data(opener: Opener) -> None:
 
 def test_what_would_be_too_long_is_refused_and_nothing_is_cut(bank: MemoryBank) -> None:
     """The verb says how long it would be; the task is DEAD at once with what to do, and can be retried after that."""
-    bank.profile.set(BankProfile("Otto", "I collect " + "x" * 470 + "."))
+    bank.profile.set(BankProfile("Otto", "I collect " + "x" * 3_970 + "."))
     before = background(bank)
-    with pytest.raises(BackgroundRefused, match=r"5\d\d characters.*bank\.profile\.set"):
+    with pytest.raises(BackgroundRefused, match=r"4,0\d\d characters.*bank\.profile\.set"):
         bank.profile.merge_background(NEW)
     bank.retain([said(NEW)], about_agent=True)
     bank.tasks.settle()
@@ -463,7 +463,7 @@ def test_a_model_may_shorten_what_is_too_long(opener: Opener) -> None:
     ).bank("a")
     bank.profile.set(BankProfile("", long))
     bank.profile.merge_background("You sail.")
-    assert len(background(bank)) < MAX_CHARACTERS
+    assert len(background(bank)) < CONCISE
 
 
 def test_two_merges_at_once_both_count(opener: Opener) -> None:

@@ -376,6 +376,34 @@ def test_what_was_said_goes_from_every_file(
         assert bank.retain(TALK, thread="t").skipped_messages == len(TALK)
 
 
+def test_what_waits_in_another_conversation_stays(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
+    """A memory's words within a longer text of another conversation are another's; its own conversation loses them."""
+    tea = {**FACT, "what": "Tea.", "sources": ["s1"]}
+    bank = conversation(opener, tmp_path, {"facts": [tea]}, DOWN, DOWN, storage=LIGHT)
+    for thread in ("t", "u"):
+        bank.retain([Message(f"Tea. I meant green tea in {thread}.", "Alice", id="x1")], thread=thread)
+    assert len([task for task in bank.tasks.list() if "green tea" in task.payload]) == 2
+    (unit,) = [found.unit.id for found in bank.recall("Tea.").units if found.unit.text == "Tea."]
+    assert bank.forget(unit=unit).counts["tasks"] == 1
+    (task,) = [task for task in bank.tasks.list() if "green tea" in task.payload]
+    assert "green tea in u" in task.payload
+
+
+def test_an_older_document_that_waits_goes_by_its_tag(
+    opener: Callable[..., Hindsight], tmp_path: Path
+) -> None:
+    """Nothing was extracted of it yet, so no unit has the tag: its waiting task is found by the task's own tags."""
+    config = HindsightConfig(storage=LIGHT, retain=RetainConfig(on_model_failure="queue"))
+    engine = opener(tmp_path, config=config, model=ScriptedModel([DOWN, DOWN]))
+    bank = engine.bank("alice")
+    for tag in ("diary", "work"):
+        document = f"The {tag} has the password {TOKEN}."
+        bank.retain(document, document_id=tag, timestamp="2024-05-04", tags=[tag])
+    bank.forget(before="2024-06-01", tags=["diary"])
+    (task,) = [task for task in bank.tasks.list() if TOKEN in task.payload]
+    assert "The work" in task.payload
+
+
 def test_somebody_goes_from_what_was_said_and_what_waits(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:

@@ -125,9 +125,8 @@ def say(
     **options: Any,
 ) -> str:
     """Retain one message and the one fact of it; the fact's id. The same again is skipped and has none."""
-    known = (
-        f"{by} {day} {crc32(what.encode())}"  # without its words: ids of messages outlast what is forgotten
-    )
+    # Without its words: ids of messages outlast what is forgotten.
+    known = f"{by} {day} {crc32(what.encode())}"
     message = Message(what, by, f"2024-{3 + day // 28:02d}-{1 + day % 28:02d}T10:00", known, role=role)
     fact = {
         "what": what,

@@ -14,13 +14,15 @@ from hindsight_integrations.errors import BackgroundRefused
 from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.prompts.merge_background import MergedBackground
 from hindsight_integrations.reflect.background import (
-    MAX_CHARACTERS,
+    CONCISE,
     MergeCheck,
     append_new,
     background_sentences,
+    joined,
     own_sentences,
     same_sentence,
 )
+from hindsight_integrations.validation.limits import MAX_BACKGROUND
 
 ALL = tuple(LANGUAGES.values())
 
@@ -100,11 +102,12 @@ def test_a_second_value_is_refused_by_name(current: str, snippet: str, attribute
 
 
 def test_an_appended_background_stays_under_the_limit() -> None:
-    """A background over 500 characters is rejected with the remedy."""
-    longest = "I collect " + "x" * (MAX_CHARACTERS - 12) + "."
-    assert len(longest) == MAX_CHARACTERS - 1
+    """A background over 4,000 characters is rejected with the remedy; one of 4,000 is kept."""
+    longest = "I collect " + "x" * (MAX_BACKGROUND - 11) + "."
+    assert len(longest) == MAX_BACKGROUND
     assert append("", longest) == longest
-    with pytest.raises(BackgroundRefused, match=r"507 characters.*bank\.profile\.set"):
+    assert append(longest[:-9] + ".", "I sail.").endswith("x. I sail.")
+    with pytest.raises(BackgroundRefused, match=r"4,008 characters.*bank\.profile\.set"):
         append(longest, "I sing.")
 
 
@@ -134,7 +137,7 @@ SOUND: list[tuple[str, list[str]]] = [
 ]
 SPOILED: list[tuple[str, list[str], str]] = [
     ("", [], "empty"),
-    (f"I was born in Turku and have sailed for 12 years. {KEPT}" + " I sing." * 60, [], "fewer than 500"),
+    (f"I was born in Turku and have sailed for 12 years. {KEPT}" + " I sing." * 60, [], "at most 500"),
     ("Ich wurde in Turku geboren, segle seit zwölf Jahren und halte mit Ana 3 Bienen, Maja.", [], "language"),
     ("You were born in Turku and have sailed for 12 years. You keep 3 bees called Maja with Ana.", [], "first person"),
     ("He was born in Turku and has sailed for 12 years. He keeps 3 bees called Maja with Ana.", [], "first person"),
@@ -205,3 +208,14 @@ def test_no_background_takes_long(piece: str) -> None:
         append(text, text)
     MergeCheck([text], [text], ALL, "Otto").problem(MergedBackground(background=text[:490]))
     assert time.process_time() - begun < 3
+
+
+def test_a_merge_of_long_texts_may_be_as_long_as_they_are() -> None:
+    """A background that `set` allows does not block every merge: a model need not cut it to 500 characters."""
+    old = [f"I visited harbour {number} and liked it." for number in range(1, 60)]
+    text = joined([*old, "I sail."])
+    assert len(text) > CONCISE
+    check = MergeCheck(old, ["I sail."], ALL)
+    assert check.problem(MergedBackground(background=text, removed=[])) == ""
+    longer = MergedBackground(background=f"{text} I visited harbour 1 and liked it.", removed=[])
+    assert f"at most {len(text)}" in check.problem(longer)

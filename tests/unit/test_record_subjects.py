@@ -13,7 +13,7 @@ from table import every_row
 
 from hindsight_integrations.language.dates import question_time
 from hindsight_integrations.language.packs import LANGUAGES
-from hindsight_integrations.language.record_questions import KnownThings, Subject, touched
+from hindsight_integrations.language.record_questions import KnownThings, Subject, subjects_of
 from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import LocalDates, Weekday
 
@@ -54,7 +54,7 @@ def found(text: str, categories: Sequence[RecordCategory] = BANK, code: str = "e
     languages = (LANGUAGES[code], *(each for name, each in LANGUAGES.items() if name != code))
     dates = LocalDates(UTC, week_starts=Weekday.MONDAY)
     time = question_time(text, NOW, dates, languages)
-    return touched(text, KnownThings(categories, languages), languages, time=time.phrase if time else "")
+    return subjects_of(text, KnownThings(categories, languages), languages, time=time.phrase if time else "")
 
 
 @pytest.mark.parametrize(("code", "least"), [("en", 50), ("de", 13), ("es", 11)])
@@ -114,7 +114,30 @@ def test_a_word_of_the_best_memories_tells_their_category() -> None:
         ("The tankard was full, 60.20.", {(EXPENSE, "skoda")}),
         ("Half a tankard, 32.", {(EXPENSE, "skoda")}),
     ]
-    assert touched("How much went into the tankard?", known, languages, best=lambda: best) == (
+    assert subjects_of("How much went into the tankard?", known, languages, best=lambda: best) == (
         Subject(EXPENSE, ("skoda",)),
     )
-    assert touched("How much did I spend on gifts?", known, languages, best=lambda: best) == ()
+    assert subjects_of("How much did I spend on gifts?", known, languages, best=lambda: best) == ()
+
+
+def test_a_word_is_a_currency_only_in_a_question_about_money_the_bank_has() -> None:
+    languages = tuple(LANGUAGES.values())
+    bank = [
+        category(EXPENSE, "rent", "GBP", "PEN"),
+        category(QUANTITY, "weight", "lb"),
+        category(QUANTITY, "sales", "mops"),
+    ]
+    known = KnownThings(bank, languages)
+    assert {
+        word: known.unit(word, money=False) for word in ("try", "pen", "mop", "pounds", "usd", "$", "km")
+    } == {"try": None, "pen": None, "mop": "mops", "pounds": "lb", "usd": "USD", "$": "USD", "km": "km"}
+    assert {word: known.unit(word, money=True) for word in ("try", "pen", "mop", "pounds", "gbp")} == {
+        "try": None,
+        "pen": "PEN",
+        "mop": "mops",
+        "pounds": "GBP",
+        "gbp": "GBP",
+    }
+    assert found("How much did I spend on a pen?") == ()
+    (weight,) = found("How many pounds do I weigh?", [category(QUANTITY, "weight", "lb")])
+    assert weight.unit == "lb"

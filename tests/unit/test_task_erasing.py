@@ -21,9 +21,9 @@ def payload(**changes: Any) -> str:
 
 
 def traces(
-    words: set[str] | None = None, messages: set[tuple[str, str]] | None = None, **more: Any
+    texts: set[str] | None = None, messages: set[tuple[str, str]] | None = None, **more: Any
 ) -> Traces:
-    return Traces(frozenset(words or ()), frozenset(messages or ()), **more)
+    return Traces(frozenset(texts or ()), frozenset(messages or ()), **more)
 
 
 def left(text: str | None) -> list[str]:
@@ -40,8 +40,31 @@ def test_a_forgotten_message_leaves_a_waiting_passage() -> None:
 def test_a_task_about_nothing_else_goes() -> None:
     """A task with only forgotten content is dropped."""
     assert without(payload(), traces(messages={("t", "m1"), ("t", "m2")})) is None
-    assert without(payload(document_id="d1"), traces({"d1"})) is None
-    assert without(payload(context="of the secret"), traces({"the secret"}, {("t", "m1")})) is None
+    assert without(payload(document_id="d1"), traces(document="d1")) is None
+    told = payload(context="of the secret")
+    assert without(told, traces({"the secret"}, {("t", "m1")}, threads=frozenset({"t"}))) is None
+
+
+def test_the_words_of_another_conversation_or_document_stay() -> None:
+    """Only where the erased unit was said is a longer text with its words a trace; elsewhere it must be the whole text."""
+    said = [{"text": "Tea. And a biscuit.", "speaker": "Bob", "timestamp": at(5).isoformat(), "id": "m2"}]
+    talk, document = payload(messages=said), payload(messages=said, document_id="d1", thread="")
+    elsewhere: dict[str, Any] = {"threads": frozenset({"u", ""}), "documents": frozenset({"d10", "d"})}
+    for text in (talk, document):
+        assert without(text, traces({"Tea."}, document="d10", **elsewhere)) == text
+    assert without(talk, traces({"Tea."}, threads=frozenset({"t"}))) is None
+    assert without(document, traces({"Tea."}, documents=frozenset({"d1"}))) is None
+    whole = {"text": "Tea.", "speaker": "Bob", "timestamp": at(6).isoformat(), "id": "m3"}
+    assert left(without(payload(messages=[*said, whole]), traces({"Tea."}, **elsewhere))) == ["m2"]
+    assert without(payload(tags=["Tea."]), traces({"Tea."}, **elsewhere)) == payload(tags=["Tea."])
+
+
+def test_of_what_is_older_only_the_tagged_goes() -> None:
+    """Tags beside a time choose among the waiting passages too."""
+    until, tagged = Interval(at(0), at(6)), payload(tags=["diary", "old"])
+    assert without(tagged, traces(window=until, tags=frozenset({"diary"}))) is None
+    for other in (tagged, payload()):
+        assert without(other, traces(window=until, tags=frozenset({"work"}))) == other
 
 
 def test_what_was_said_of_the_agent_goes_with_the_message() -> None:
@@ -52,7 +75,7 @@ def test_what_was_said_of_the_agent_goes_with_the_message() -> None:
         traces(messages={("t", "m2")}),
         traces(thread="t"),
         traces(window=Interval(at(0), at(1))),
-        traces({"d1"}),
+        traces(document="d1"),
         traces(names=WholeNames({"bob"})),
         traces({"Bob sells plums."}),
     ):

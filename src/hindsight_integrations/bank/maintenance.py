@@ -172,10 +172,8 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     try:
         scrubbed = ledger.erasure.scrub() is Scrub.CLEAN
     except LedgerFailed:
-        scrubbed = (
-            # The disk is full: the memories are erased, and the next erasure or open removes their bytes.
-            False
-        )
+        # The disk is full: the memories are erased, and the next erasure or open removes their bytes.
+        scrubbed = False
     return replace(receipt, files_clean=scrubbed and healthy)
 
 

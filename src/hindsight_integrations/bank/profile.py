@@ -64,8 +64,9 @@ class AsyncProfile(BankVerbs):
         """Merge a text about the agent into its background, in the first person ("You are ..." becomes "I am ...").
 
         With a model, the model merges: the text replaces what it contradicts, and everything else is kept. The result must be in
-        the first person and keep every name and number that it does not declare as replaced. Without a model, the text is
-        appended unless it is already there. Backgrounds have at most 500 characters. The change is recorded in `history`.
+        the first person and keep every name and number that it does not declare as replaced; it has at most 500 characters, or
+        as many as the two texts together. Without a model, the text is appended unless it is already there. A background has
+        at most 4,000 characters, as in `set`. The change is recorded in `history`.
 
         Args:
             text: one or more sentences about the agent, up to 4,000 characters.

@@ -35,6 +35,7 @@ from hindsight_integrations.model.results import RecallResult, RetainResult
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.models.protocols import Completion, LanguageModel, Prompt
 from hindsight_integrations.prompts.recalled import demo_prompt, memory_line
+from hindsight_integrations.prompts.record_digest import DigestWords
 from hindsight_integrations.sync import Hindsight, MemoryBank
 from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.recordings import MissingAnswer, RecordedModel
@@ -283,11 +284,13 @@ class _Demo:
         self.title(4, "An exact total")
         self.tell_all(PURCHASES, tag=SPENDING)
         recalled = self.ask("2026-05-29", "How much did I spend on coffee this month?", records=True)
-        label = "exact figures"
-        for line in recalled.records[0].text.splitlines():
-            if line.startswith(("= this month", "*")):  # neither the heading nor other periods
-                self.line(label, plain(line, "dim"), "dim")
-                label = ""
+        (digest,) = recalled.records
+        if digest.asked is None:
+            raise ValueError("the digest has no figures of the time asked about")
+        figures = DigestWords(self.clock.now().date()).figures([digest.asked])
+        self.line("exact figures", plain(f"= {figures}", "dim"), "dim")
+        for row in digest.rows:
+            self.line("", plain(row.text, "dim"), "dim")
 
     def form_opinion(self) -> None:
         """Show an opinion whose confidence follows the evidence."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, NoReturn
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.requests import Message
@@ -96,7 +96,7 @@ def read_source(
     chosen = forced or detect(text)
     if chosen is Format.TEXT:
         if forced is None and name.lower().endswith((".json", ".jsonl")):
-            raise _unknown_json(text, name)
+            _refuse_unknown_json(text, name)
         return ImportSource(Format.TEXT, text)
     if chosen is Format.WHATSAPP:
         return _read_whatsapp(text, name, day_first)
@@ -200,11 +200,15 @@ def _not_json(name: str, line: int, problem: str) -> InvalidRequest:
     )
 
 
-def _unknown_json(text: str, name: str) -> InvalidRequest:
-    """Build the error for a .json file in an unknown format."""
+def _refuse_unknown_json(text: str, name: str) -> NoReturn:
+    """Refuse a .json file in an unknown format.
+
+    Raises:
+        InvalidRequest: with the place of the fault if it is not valid JSON.
+    """
     if text.lstrip().startswith(("{", "[")) and not name.lower().endswith(".jsonl"):
         _json(text, name)
-    return InvalidRequest(
+    raise InvalidRequest(
         name,
         "is not in a known JSON format",
         "Pass --format, or keep the file as plain text with --format text.",

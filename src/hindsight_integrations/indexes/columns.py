@@ -107,9 +107,8 @@ def items_in_order(units: IntArray, of: tuple[IntArray, IntArray]) -> IntArray:
     return ordered
 
 
-REMEMBERED = (
-    4_096  # number of latest rows and pairs in the lookup tables; metadata usually recurs within that many
-)
+# Number of latest rows and pairs in the lookup tables; metadata usually recurs within that many.
+REMEMBERED = 4_096
 
 Codes32 = npt.NDArray[np.int32]
 

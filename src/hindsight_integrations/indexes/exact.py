@@ -494,7 +494,8 @@ logger = logging.getLogger("hindsight_integrations")
 
 FOLDER = "exact"  # subfolder of the data directory
 
-TAIL_ROWS = 2_000  # vectors in memory before the file is written: 3 MB at 384 dimensions, read from the ledger in 20 ms
+# Vectors in memory before the file is written: 3 MB at 384 dimensions, read from the ledger in 20 ms.
+TAIL_ROWS = 2_000
 TAIL_SHARE = 50  # in a larger bank, 1/50 of its vectors stay in memory, so that writes are rare
 REWRITE_SHARE = 16  # 1/16 of them if stored rows were replaced, because the file must then be rewritten
 

@@ -205,7 +205,8 @@ class VectorFollower(Follower[VectorIndex]):
         self._state = IndexState()
         self._seen: int | None = None  # revision of the tail; None if it must be read again
         self._tail = _NOTHING
-        self._stale = _NOTHING  # removed units that the index may still contain; the scorer does not
+        # Removed units that the index may still contain; the scorer does not.
+        self._stale = _NOTHING
 
     def vectors(self) -> BankVectors:
         """Return the vectors for searches."""

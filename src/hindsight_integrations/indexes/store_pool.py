@@ -95,9 +95,8 @@ class KeywordStores(ABC):
             open_stores: maximum number of banks open at once, at least 1; others are reopened on next use.
         """
         self._folder = None if str(data) == MEMORY else Path(data) / self.folder_name
-        self._capacity = (
-            None if self._folder is None else open_stores
-        )  # in-memory stores live only while open
+        # In-memory stores live only while open.
+        self._capacity = None if self._folder is None else open_stores
         self._stores: dict[str, KeywordStore] = {}  # least recently used first
         self._lost: set[str] = set()
         self._left_at: dict[str, int] = {}  # revision of each closed store, which it must have when reopened

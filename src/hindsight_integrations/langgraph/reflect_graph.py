@@ -25,7 +25,7 @@ from hindsight_integrations.langgraph.nodes import (
     omit_payloads,
     tolerated,
 )
-from hindsight_integrations.langgraph.state import Question, last_question, question
+from hindsight_integrations.langgraph.state import Question, last_question, last_user_message, question
 from hindsight_integrations.model.options import REFLECT_DEFAULTS, ReflectOptions, shows_options
 from hindsight_integrations.tolerance import OnError
 from hindsight_integrations.validation.options import STANDING_REFLECT, accept_options
@@ -167,10 +167,10 @@ def question_of(state: State, keys: Keys) -> Question | None:
         InvalidRequest: the state has neither key, or the question is not a string.
     """
     named = question(value_of(state, keys.query))
-    if named is None or state.get(keys.messages):
-        asked = last_question(state, keys.messages)
-        return asked if named is None else replace(named, message_id=asked.message_id if asked else None)
-    return named
+    if named is None:
+        return last_question(state, keys.messages)
+    message = last_user_message(state, keys.messages) if state.get(keys.messages) else None
+    return replace(named, message_id=message.id if message else None)
 
 
 def operation_of(asked: Question, config: RunnableConfig) -> str:

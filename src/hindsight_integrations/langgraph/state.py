@@ -262,21 +262,37 @@ def is_summary(message: object) -> bool:
 
 
 def last_question(state: object, key: str) -> Question | None:
-    """Return the user's last message as a question, cut to the maximum query length; None if there is none.
+    """Return the user's last message as a question, cut to the maximum query length; None if it has no text.
 
-    Messages are read from the end, so that a long conversation is not converted whole. A summary counts as the question
-    only if it has replaced all user messages.
+    An image without text is not a question; the question of an earlier turn is never returned in its place.
 
     Raises:
         InvalidRequest: the state has no messages under this key, or an item that was read is not a message.
     """
-    for given in reversed(_held(state, key)):
-        message = _converted(given)
-        text = clean_text(str(message.text)) if isinstance(message, HumanMessage) else ""
-        if text:
-            timestamp = read_or_none(message.additional_kwargs.get("timestamp"))
-            return Question(text[:MAX_QUERY], timestamp, message.id, message.name or USER)
-    return None
+    message = last_user_message(state, key)
+    text = "" if message is None else clean_text(str(message.text))
+    if message is None or not text:
+        return None
+    timestamp = read_or_none(message.additional_kwargs.get("timestamp"))
+    return Question(text[:MAX_QUERY], timestamp, message.id, message.name or USER)
+
+
+def last_user_message(state: object, key: str) -> HumanMessage | None:
+    """Return the user's last message, or the last summary if summaries have replaced all user messages.
+
+    Messages are read from the end, so that a long conversation is not converted whole.
+
+    Raises:
+        InvalidRequest: the state has no messages under this key, or an item that was read is not a message.
+    """
+    summary = None
+    for item in reversed(_held(state, key)):
+        message = _converted(item)
+        if isinstance(message, HumanMessage) and not is_summary(message):
+            return message
+        if isinstance(message, HumanMessage) and summary is None:
+            summary = message
+    return summary
 
 
 def read_or_none(timestamp: object) -> str | float | None:

@@ -2,7 +2,8 @@
 
 # No `from __future__ import annotations`: see state.py.
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
@@ -156,8 +157,9 @@ def create_memory_tools(
 
 # Function that makes a call on a bank; with an async bank, its result is awaitable.
 BankCall = Callable[[Any], Any]
+# Function that makes such a call on the run's bank, and returns the result.
+AskBank = Callable[[BankCall], Awaitable[Any]]
 Reply = tuple[str, Any]  # the text for the model, and the artifact as plain JSON
-Steps = Generator[BankCall, Any, Reply]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,19 +179,22 @@ class ToolCall:
     config: RunnableConfig
 
 
+Steps = Callable[[ToolCall, AskBank], Coroutine[Any, Any, Reply]]
+
+
 class MemoryTool(BaseTool):
     """A tool over the run's bank, created by `create_memory_tools`.
 
     Attributes:
         where: finder of the run's bank.
-        steps: the implementation, a generator that yields calls on the bank and receives their results.
+        steps: the implementation; it awaits nothing but calls on the bank, which on a sync bank never suspend.
         arguments_of: for each field name in the bank's errors, the argument of the tool; errors in these fields are
             reported to the model.
     """
 
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     where: BankFinder = Field(exclude=True)
-    steps: Callable[[ToolCall], Steps] = Field(exclude=True)
+    steps: Steps = Field(exclude=True)
     arguments_of: Mapping[str, str] = Field(exclude=True)
 
     def _run(
@@ -200,17 +205,14 @@ class MemoryTool(BaseTool):
         **arguments: Any,  # noqa: ANN401 - as the schema has them
     ) -> Reply:
         del run_manager  # LangChain itself calls the callbacks
-        steps = self.steps(self._call(given, arguments, config))
-        bank, result = self.where.open(_state(arguments), config), None
-        while True:
-            try:
-                asked = steps.send(result)
-            except StopIteration as done:
-                return done.value  # type: ignore[no-any-return]
-            try:
-                result = asked(bank)
-            except InvalidRequest as error:
-                raise self._shown(error) from None
+        call = self._call(given, arguments, config)
+        bank = self.where.open(_state(arguments), config)
+
+        async def ask(bank_call: BankCall) -> Any:  # noqa: ANN401 - whatever the bank returns
+            with self._shown_to_model():
+                return bank_call(bank)
+
+        return _finished(self.steps(call, ask))
 
     async def _arun(
         self,
@@ -220,17 +222,14 @@ class MemoryTool(BaseTool):
         **arguments: Any,  # noqa: ANN401 - as the schema has them
     ) -> Reply:
         del run_manager
-        steps = self.steps(self._call(given, arguments, config))
-        bank, result = await self.where.aopen(_state(arguments), config), None
-        while True:
-            try:
-                asked = steps.send(result)
-            except StopIteration as done:
-                return done.value  # type: ignore[no-any-return]
-            try:
-                result = await asked(bank)
-            except InvalidRequest as error:
-                raise self._shown(error) from None
+        call = self._call(given, arguments, config)
+        bank = await self.where.aopen(_state(arguments), config)
+
+        async def ask(bank_call: BankCall) -> Any:  # noqa: ANN401 - whatever the bank returns
+            with self._shown_to_model():
+                return await bank_call(bank)
+
+        return await self.steps(call, ask)
 
     def _call(self, given: tuple[str, ...], arguments: dict[str, Any], config: RunnableConfig) -> ToolCall:
         """Build the call; a plain string, which LangChain allows, is the first argument."""
@@ -243,12 +242,26 @@ class MemoryTool(BaseTool):
         said |= dict(zip(self.args, given, strict=False))
         return ToolCall(self.where.name(_state(arguments), config), said, runtime, config)
 
-    def _shown(self, error: InvalidRequest) -> Exception:
-        """Return a ToolException if the model's arguments caused the error, else the error itself."""
-        if error.field not in self.arguments_of:
-            return error
-        argument = self.arguments_of[error.field]
-        return ToolException(_again(self.name, f"{argument}: {error.reason}. {error.remedy}", self.args))
+    @contextmanager
+    def _shown_to_model(self) -> Iterator[None]:
+        """Turn an error that the model's arguments caused into a ToolException; raise any other unchanged."""
+        try:
+            yield
+        except InvalidRequest as error:
+            if error.field not in self.arguments_of:
+                raise
+            problem = f"{self.arguments_of[error.field]}: {error.reason}. {error.remedy}"
+            raise ToolException(_again(self.name, problem, self.args)) from None
+
+
+def _finished(steps: Coroutine[Any, Any, Reply]) -> Reply:
+    """Run a coroutine that never suspends, on this thread, where LangGraph's context variables are set."""
+    try:
+        steps.send(None)
+    except StopIteration as done:
+        reply: Reply = done.value
+        return reply
+    raise AssertionError("unreachable: a sync bank returns at once")
 
 
 def wrong_arguments(name: str, takes: tuple[str, ...]) -> Callable[[Any], str]:
@@ -464,7 +477,7 @@ def _calls(state: object, call_id: str | None) -> list[Any]:
 BY_TOOL = "withdrawn by the agent's tool"
 
 
-_Made = tuple[str, type[Arguments], Callable[[ToolCall], Steps], Mapping[str, str]]
+_Made = tuple[str, type[Arguments], Steps, Mapping[str, str]]
 
 
 def _chosen(names: object) -> list[ToolVerb]:
@@ -482,7 +495,7 @@ def _tool(
     where: BankFinder,
     name: str,
     schema: type[Arguments],
-    steps: Callable[[ToolCall], Steps],
+    steps: Steps,
     arguments_of: Mapping[str, str],
 ) -> BaseTool:
     takes = tuple(field for field in schema.model_fields if field != "runtime")
@@ -498,8 +511,8 @@ def _tool(
     )
 
 
-def _retain(options: Mapping[str, Any], forgetting: bool, call: ToolCall) -> Steps:
-    result = yield methodcaller("retain", call.arguments["content"], **options)
+async def _retain(options: Mapping[str, Any], forgetting: bool, call: ToolCall, ask: AskBank) -> Reply:
+    result = await ask(methodcaller("retain", call.arguments["content"], **options))
     values = {"units": list(result.unit_ids), "created": result.created, "queued": len(result.queued)}
     superseded, restored = list(result.superseded), list(result.restored)
     emit(EventKind.RETAINED, call.bank, **values, superseded=superseded, restored=restored)
@@ -507,8 +520,8 @@ def _retain(options: Mapping[str, Any], forgetting: bool, call: ToolCall) -> Ste
     return f"{reply} {SAY_OTHERWISE}" if forgetting and reply == KNOWN else reply, values
 
 
-def _recall(options: Mapping[str, Any], numbered: bool, call: ToolCall) -> Steps:
-    found = yield methodcaller("recall", call.arguments["query"], **options)
+async def _recall(options: Mapping[str, Any], numbered: bool, call: ToolCall, ask: AskBank) -> Reply:
+    found = await ask(methodcaller("recall", call.arguments["query"], **options))
     memories = as_memories(found)
     emit(EventKind.RECALLED, call.bank, **recall_values(memories))
     lines = [table.text for table in found.records]
@@ -516,8 +529,8 @@ def _recall(options: Mapping[str, Any], numbered: bool, call: ToolCall) -> Steps
     return memories_block(lines) if lines else NOTHING, memories
 
 
-def _reflect(options: Mapping[str, Any], call: ToolCall) -> Steps:
-    answer = yield methodcaller("reflect", call.arguments["question"], **options)
+async def _reflect(options: Mapping[str, Any], call: ToolCall, ask: AskBank) -> Reply:
+    answer = await ask(methodcaller("reflect", call.arguments["question"], **options))
     memories = [as_memory(unit) for unit in answer.units]
     # An extractive answer quotes memories, which must be marked as data.
     quoted = answer.extractive and answer.units
@@ -525,30 +538,28 @@ def _reflect(options: Mapping[str, Any], call: ToolCall) -> Steps:
     return text, {"text": answer.text, "sufficient": answer.sufficient, "memories": memories}
 
 
-def _forget(call: ToolCall) -> Steps:
+async def _forget(call: ToolCall, ask: AskBank) -> Reply:
     memory_id, problem = call.arguments["memory_id"], ""
     if call.arguments.get("erase"):
         check_alone(call)
     erase = bool(call.arguments.get("erase"))
     while erase:
-        receipt = yield methodcaller("forget", unit=memory_id, dry_run=True)
-        units = []
-        for unit_id in receipt.unit_ids:
-            units.append((yield methodcaller("get", unit_id)))  # noqa: PERF401 - nothing yields in a comprehension
+        receipt = await ask(methodcaller("forget", unit=memory_id, dry_run=True))
+        units = [await ask(methodcaller("get", unit_id)) for unit_id in receipt.unit_ids]
         decision = await_decision(approval_request(memory_id, units, receipt, problem))
         if decision["type"] == "reject":
             raise rejection(decision)
         if decision["type"] == "approve":
-            erased = yield methodcaller("forget", unit=memory_id)
+            erased = await ask(methodcaller("forget", unit=memory_id))
             return erased_reply(erased), {"memory_id": memory_id, "erased": list(erased.unit_ids)}
         given = edited_arguments(decision) if decision["type"] == "edit" else None
         problem = "" if given else EDITED if decision["type"] == "edit" else UNREADABLE
         memory_id, erase = (given.memory_id, given.erase) if given else (memory_id, True)
-    withdrawn = yield methodcaller("withdraw", memory_id, reason=BY_TOOL)
+    withdrawn = await ask(methodcaller("withdraw", memory_id, reason=BY_TOOL))
     return FORGOTTEN if withdrawn else FORGOTTEN_BEFORE, {"memory_id": memory_id, "withdrawn": withdrawn}
 
 
-def _records(tokens: int, call: ToolCall) -> Steps:
+async def _records(tokens: int, call: ToolCall, ask: AskBank) -> Reply:
     given = call.arguments
     wanted = {name: given.get(name) or None for name in ("kind", "category")}
     start, end, how = given.get("start"), given.get("end"), given.get("how")
@@ -556,17 +567,17 @@ def _records(tokens: int, call: ToolCall) -> Steps:
         raise ToolException("end is before start. Swap them and call list_records again.")
     wanted["window"] = window(start, end)
     if how is not None:
-        value = yield lambda bank: bank.records.aggregate(how, **wanted)
+        value = await ask(lambda bank: bank.records.aggregate(how, **wanted))
         if value.units or value.left_out:
             exact = None if value.value is None else str(value.value)
             entered = [unit.id for unit in value.units]
             artifact = {"how": how.value, "value": exact, "unit": value.unit, "memories": entered}
             return aggregate_reply(how, value), artifact
     else:
-        entries = yield lambda bank: bank.records.list(**wanted)
+        entries = await ask(lambda bank: bank.records.list(**wanted))
         if entries:
             return records_reply(entries, tokens), [_plain(entry) for entry in entries]
-    sorts = yield lambda bank: bank.records.categories()
+    sorts = await ask(lambda bank: bank.records.categories())
     return sorts_reply(sorts), []
 
 

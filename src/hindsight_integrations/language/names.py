@@ -140,9 +140,8 @@ def designations(text: str, language: Language) -> list[tuple[str, ...]]:
 
 NameSpan = tuple[int, int, str]  # (start, negative length, so that longer names sort first, name)
 
-CAPITAL = (
-    f"[{''.join(letter for letter in map(chr, range(0x530)) if letter.isupper())}]"  # Latin, Greek, Cyrillic
-)
+# Latin, Greek, Cyrillic.
+CAPITAL = f"[{''.join(letter for letter in map(chr, range(0x530)) if letter.isupper())}]"
 WORD = rf"{CAPITAL}[^\W\d_]*(?:['\u2019-][^\W_]+)*(?:[0-9]+)?"
 _SENTENCE_START = re.compile(
     r"(?:^|[.!?:\u2026\u2014][\"')\u201d\u2019\u00bb]*\s|\n|[-*\u2022]\s)[\s\"'(\u201c\u2018\u201e\u00ab\u00bf\u00a1*-]*$"

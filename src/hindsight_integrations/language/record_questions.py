@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from rapidfuzz import fuzz, process
@@ -24,20 +24,23 @@ from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import Granule
 
 LONGEST = 300  # maximum number of characters of a question about records
-LEAST_STATED = 5  # minimum number of words of a statement; fewer are a question without a verb: "my current weight" (chosen by hand)
+# Minimum number of words of a statement; fewer are a question without a verb: "my current weight" (chosen by hand).
+LEAST_STATED = 5
 LONGEST_NAME = 4  # maximum number of words of a category
 MOST_SUBJECTS = 3  # maximum number of subjects per question: "coffee, lunch and rent"
 UNKNOWN_WORDS = 1  # maximum number of unknown words in a question that lists a whole kind
-LEAST_PART = 4  # minimum number of letters of a word that identifies a multi-word category: "honey" of honey sales (chosen by hand)
-LEAST_FORM = (
-    3  # minimum number of letters of the first part of a compound: "Rad" of Radkilometer (chosen by hand)
-)
+# Minimum number of letters of a word that identifies a multi-word category: "honey" of honey sales (chosen by hand).
+LEAST_PART = 4
+# Minimum number of letters of the first part of a compound: "Rad" of Radkilometer (chosen by hand).
+LEAST_FORM = 3
 CLOSE = 86  # minimum similarity in percent of a misspelling: "autbus" for "autobus" (chosen by hand)
 CLOSE_LETTERS = 5  # minimum number of letters of a misspelling (chosen by hand)
 MAJORITY = 0.6  # minimum share of one category among the best memories that contain a word of the question
 
 VALUED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
 """Kinds with numeric values."""
+MONEY = (RecordKind.EXPENSE, RecordKind.INCOME)
+"""Kinds whose values are amounts of money."""
 _NAMED_ALONE = (RecordKind.TASK, RecordKind.EVENT, RecordKind.DOCUMENT_ITEM)
 """Kinds that a question may name by category only: "which chores are left", "the items on the agenda"."""
 T = TypeVar("T")
@@ -149,7 +152,7 @@ class KnownThings:
         names = names or dict.fromkeys(self._by_part.get((kind, words), ()))
         if kind is RecordKind.EXPENSE:
             names |= dict.fromkeys(
-                n for part in PARTS_OF.get(meant, ()) for n in self._by_thing.get((kind, part), ())
+                n for part in sorted(PARTS_OF.get(meant, ())) for n in self._by_thing.get((kind, part), ())
             )
         return tuple(names)
 
@@ -187,15 +190,23 @@ class KnownThings:
         }
         return [w for w in words if len(w) >= LEAST_PART and w not in others and self.thing(w) is None]
 
-    def unit(self, words: str) -> str | None:
-        """Return the unit that words denote (money, physical, or a count used in the bank), or None."""
-        meant = self.thing(words) or words
-        money = currency_of(meant) or currency_of(words.upper() if len(words) == 3 else words, money=True)
-        known = money or (physical_symbol(meant) if len(meant) > 1 else None)
-        if known:
-            return known
-        counted = canonical_unit(meant)
-        return counted if any(counted in c.units for c in self.of_kind(RecordKind.QUANTITY)) else None
+    def unit(self, word: str, *, money: bool) -> str | None:
+        """Return the unit that a word denotes: a count that the bank's quantities have, money, or a physical unit; else None.
+
+        Args:
+            word: in lower case.
+            money: whether the question is about money. Only then are "pounds", and codes that are words ("try", "pen",
+                "mop"), currencies, and only those the bank has amounts in.
+        """
+        meant = self.thing(word) or word
+        physical = physical_symbol(meant) if len(meant) > 1 else None
+        own = canonical_unit(meant)
+        if own != physical and any(own in each.units for each in self.of_kind(RecordKind.QUANTITY)):
+            return own
+        code = currency_of(word, money=True) if money else None
+        if code and any(code in each.units for kind in MONEY for each in self.of_kind(kind)):
+            return code
+        return currency_of(meant) or physical
 
     def measured_in(self, unit: str) -> Subject | None:
         """Return the only quantity measured in a unit or one that converts to it; None if there are none or several."""
@@ -235,7 +246,7 @@ def known_things(categories: tuple[RecordCategory, ...], languages: tuple[Langua
     return KnownThings(categories, languages)
 
 
-def touched(
+def subjects_of(
     question: str,
     known: KnownThings,
     languages: Sequence[Language],
@@ -252,165 +263,210 @@ def touched(
         time: its time expression; empty if there is none.
         best: returns the memories that answer it best; called only if no word names a category.
     """
-    asked = _Question(question, time, known, languages)
-    if not asked.words or len(question) > LONGEST or asked.says("advice") or asked.states:
+    if len(question) > LONGEST:
         return ()
-    if asked.says("otherwise") and not asked.says("figures") and not asked.says("goals"):
+    asked = _Question.parse(question, time, known, languages)
+    if not asked.words or asked.advice or asked.states:
         return ()
-    found = list(dict.fromkeys(asked.categories()))
-    if not found and asked.says("figures"):
-        found = list(asked.measured()) or list(asked.most_of(best()))
-    subjects = tuple(found or asked.kinds())[:MOST_SUBJECTS]
+    if asked.otherwise and not asked.figures and not asked.goals:
+        return ()
+    subjects = list(dict.fromkeys((*asked.subjects_with_figures(), *asked.listed_subjects())))
+    if not subjects and asked.figures:
+        subjects = asked.measured_subjects() or asked.subjects_of_memories(best())
+    subjects = (subjects or asked.whole_kinds())[:MOST_SUBJECTS]
     return tuple(replace(each, unit=asked.unit_of(each), period=asked.period) for each in subjects)
 
 
-class _Question:
-    """Analysis of one question's words.
+@dataclass(frozen=True, slots=True)
+class _NamedCategories:
+    """Consecutive words of a question that name categories.
 
-    Args:
-        question: the question's text.
-        time: its time expression.
+    Attributes:
+        start: index of the first word.
+        length: number of words.
+        subjects: the categories they name.
+    """
+
+    start: int
+    length: int
+    subjects: tuple[Subject, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A parsed question about records.
+
+    Attributes:
+        text: its text in lower case.
+        words: its words without the time expression.
+        timed: whether it has a time expression.
+        kinds: the record kinds it names.
+        advice, figures, lists, goals, otherwise: whether the pattern of that name in `RecordWords` matches.
+        yes_or_no: whether it starts like a yes-or-no question.
+        states: whether it is a statement.
+        names: the words that name categories, in order.
         known: the bank's categories.
         languages: possible languages of the question.
     """
 
-    def __init__(self, question: str, time: str, known: KnownThings, languages: Sequence[Language]) -> None:
-        self._timed, self._known, self._languages = bool(time), known, languages
-        self.text = question.replace("\u2019", "'").lower()
-        self.words = _WORD.findall(self.text.replace(time.lower(), " ", 1) if time else self.text)
-        told = any(each.questions.statement.search(question) for each in languages)
-        self.states = told and len(self.words) >= LEAST_STATED and not self.says("figures")
-        self._named: set[int] = set()  # indices of words that name a category
-        self._found: list[Subject] = []  # subjects of the categories named so far
+    text: str
+    words: tuple[str, ...]
+    timed: bool
+    kinds: frozenset[RecordKind]
+    advice: bool
+    figures: bool
+    lists: bool
+    goals: bool
+    otherwise: bool
+    yes_or_no: bool
+    states: bool
+    names: tuple[_NamedCategories, ...]
+    known: KnownThings
+    languages: Sequence[Language]
 
-    def says(self, what: str) -> bool:
-        """Return whether a pattern of `RecordWords` matches in any language."""
-        return any(getattr(each.records, what).search(self.text) for each in self._languages)
+    @classmethod
+    def parse(cls, question: str, time: str, known: KnownThings, languages: Sequence[Language]) -> _Question:
+        """Match a question against the record words of all languages and the bank's categories."""
+        text = question.replace("\u2019", "'").lower()
+        words = tuple(_WORD.findall(text.replace(time.lower(), " ", 1) if time else text))
+        every = [each.records for each in languages]
+        kinds = {kind for each in every for kind, pattern in each.kinds.items() if pattern.search(text)}
+        figures = any(each.figures.search(text) for each in every)
+        states = any(each.questions.statement.search(question) for each in languages)
+        return cls(
+            text=text,
+            words=words,
+            timed=bool(time),
+            kinds=frozenset(kinds),
+            advice=any(each.advice.search(text) for each in every),
+            figures=figures,
+            lists=any(each.lists.search(text) for each in every),
+            goals=any(each.goals.search(text) for each in every),
+            otherwise=any(each.otherwise.search(text) for each in every),
+            yes_or_no=any(each.yes_or_no.match(text) for each in every),
+            states=states and len(words) >= LEAST_STATED and not figures,
+            names=tuple(_named_categories(words, known, languages, goals=RecordKind.GOAL in kinds)),
+            known=known,
+            languages=languages,
+        )
 
-    @cached_property
-    def said_kinds(self) -> set[RecordKind]:
-        """The record kinds that the question names."""
-        return {
-            kind
-            for each in self._languages
-            for kind, words in each.records.kinds.items()
-            if words.search(self.text)
-        }
+    def subjects_with_figures(self) -> Iterator[Subject]:
+        """Yield the named categories with numeric values whose figures the question wants."""
+        kinds = self.kinds - {RecordKind.GOAL}  # "my coffee budget" asks about coffee expenses
+        for name in self.names:
+            if self._wants_figures(name):
+                for subject in name.subjects:
+                    if subject.kind in VALUED and (not kinds or subject.kind in kinds):
+                        yield subject
 
-    def categories(self) -> Iterator[Subject]:
-        """Yield the named categories whose figures or list the question wants."""
-        said = self.said_kinds - {RecordKind.GOAL}  # "my coffee budget" asks about coffee expenses
-        place = 0
-        while place < len(self.words):
-            found, length = self._at(place)
-            if found:
-                self._found += found
-                self._named |= set(range(place, place + length))
-            which = place > 0 and any(self.words[place - 1] in each.records.which for each in self._languages)
-            for subject in found:
-                if subject.kind not in VALUED:
-                    continue
-                if (not said or subject.kind in said) and self._wants_figures(which=which):
-                    yield subject
-            place += length
-        if self.says("lists") and not self.says("otherwise") and len(self.unknown()) <= UNKNOWN_WORDS:
-            yield from self._listed()
-
-    def _listed(self) -> Iterator[Subject]:
-        """Yield the named categories of tasks, events and other kinds without figures."""
-        return (each for each in self._found if each.kind in (self.said_kinds or _NAMED_ALONE))
-
-    def _at(self, place: int) -> tuple[list[Subject], int]:
-        """Return the subjects of the longest name that starts at a word (by index), and the name's length in words."""
-        for length in range(min(LONGEST_NAME, len(self.words) - place), 0, -1):
-            words = self.words[place : place + length]
-            if length == 1 and self._says_nothing(words[0]):
-                break
-            if found := self._named_by(" ".join(words)):
-                return found, length
-        word = self.words[place]
-        close = None if self._says_nothing(word) or self._known.thing(word) else self._known.close_to(word)
-        return (self._named_by(close) if close else []), 1
-
-    def _named_by(self, words: str) -> list[Subject]:
-        """Return the subjects that words denote; goals only if the question names goals."""
-        goals = RecordKind.GOAL in self.said_kinds
-        return [each for each in self._known.named(words) if goals or each.kind is not RecordKind.GOAL]
-
-    def _wants_figures(self, *, which: bool) -> bool:
-        if which:
+    def _wants_figures(self, name: _NamedCategories) -> bool:
+        before = self.words[name.start - 1] if name.start else ""
+        if any(before in each.records.which for each in self.languages):  # "what coffee"
             return False
-        if self.says("figures") or self.says("goals"):
+        if self.figures or self.goals:
             return True
-        if self.says("otherwise"):
-            return False
-        whether = any(each.records.yes_or_no.match(self.text) for each in self._languages)
-        return self._timed or not whether
+        return not self.otherwise and (self.timed or not self.yes_or_no)
 
-    def most_of(self, best: Sequence[Best]) -> Iterator[Subject]:
-        """Yield the commonest category of memories that share an unknown word with the question, such as "tank"."""
-        stems = {each.stem(word) for word in self.unknown() for each in self._languages}
+    def listed_subjects(self) -> list[Subject]:
+        """Return the named categories of tasks, events and other kinds without figures, if the question wants a list."""
+        if not self.lists or self.otherwise or len(self.unknown_words()) > UNKNOWN_WORDS:
+            return []
+        kinds = self.kinds or _NAMED_ALONE
+        return [each for name in self.names for each in name.subjects if each.kind in kinds]
+
+    def measured_subjects(self) -> list[Subject]:
+        """Return the quantities that the question names by unit only: "how many kilometres"."""
+        units = [unit for unit in self._units() if not currency_of(unit)]
+        return [subject for unit in units if (subject := self.known.measured_in(unit))]
+
+    def subjects_of_memories(self, best: Sequence[Best]) -> list[Subject]:
+        """Return the commonest category of memories that share an unknown word with the question, such as "tank"."""
+        stems = {each.stem(word) for word in self.unknown_words() for each in self.languages}
         alike = [
             set(sorts)
             for text, sorts in best
-            if stems & {each.stem(word) for word in _WORD.findall(text.lower()) for each in self._languages}
+            if stems & {each.stem(word) for word in _WORD.findall(text.lower()) for each in self.languages}
         ]
         counted = Counter(each for sorts in alike for each in sorts if each[0] in VALUED and each[1])
-        for (kind, name), count in counted.most_common(1):
-            if count > 1 and count >= MAJORITY * len(alike):
-                yield Subject(kind, (name,))
+        return [
+            Subject(kind, (name,))
+            for (kind, name), count in counted.most_common(1)
+            if count > 1 and count >= MAJORITY * len(alike)
+        ]
+
+    def whole_kinds(self) -> list[Subject]:
+        """Return a subject for the whole kind that the question names, if it has few unknown words."""
+        kinds = self.kinds
+        if len(kinds) > 1 and RecordKind.GOAL in kinds:
+            kinds = frozenset({RecordKind.GOAL})
+        if len(kinds) != 1 or self.otherwise or not (self.figures or self.lists or self.timed):
+            return []
+        (kind,) = kinds
+        most = 0 if kind in VALUED else UNKNOWN_WORDS
+        return [Subject(kind)] if len(self.unknown_words()) <= most else []
 
     @property
     def period(self) -> Granule | None:
         """The day, week or month by which the question groups, in addition to its time."""
-        periods = {word: period for each in self._languages for word, period in each.records.periods.items()}
+        periods = {word: period for each in self.languages for word, period in each.records.periods.items()}
         return next((periods[word] for word in self.words if word in periods), None)
 
     def unit_of(self, subject: Subject) -> str | None:
         """Return the unit that the question names, if the quantity's values convert to it."""
         if subject.kind is not RecordKind.QUANTITY:
             return None
-        units = [
-            unit for word in self.words if not self._says_nothing(word) and (unit := self._known.unit(word))
-        ]
-        return next((unit for unit in units if self._known.given_in(subject, unit)), None)
+        return next((unit for unit in self._units() if self.known.given_in(subject, unit)), None)
 
-    def measured(self) -> Iterator[Subject]:
-        """Yield the quantities that the question names by unit only: "how many kilometres"."""
-        for word in self.words:
-            unit = None if self._says_nothing(word) else self._known.unit(word)
-            if unit and not currency_of(unit) and (found := self._known.measured_in(unit)):
-                yield found
+    def _units(self) -> list[str]:
+        content = [word for word in self.words if not _is_idle(word, self.languages)]
+        return [unit for word in content if (unit := self._unit(word))]
 
-    def kinds(self) -> Iterator[Subject]:
-        """Yield a subject for the whole kind that the question names, if it has few unknown words."""
-        kinds = self.said_kinds
-        if len(kinds) > 1 and RecordKind.GOAL in kinds:
-            kinds = {RecordKind.GOAL}
-        if len(kinds) != 1 or self.says("otherwise"):
-            return
-        kind, unknown = kinds.pop(), len(self.unknown())
-        if kind in VALUED:
-            if not unknown and (self.says("figures") or self.says("lists") or self._timed):
-                yield Subject(kind)
-        elif unknown <= UNKNOWN_WORDS and (self.says("lists") or self.says("figures") or self._timed):
-            yield Subject(kind)
+    def _unit(self, word: str) -> str | None:
+        return self.known.unit(word, money=not self.kinds.isdisjoint(MONEY))
 
-    def unknown(self) -> list[str]:
+    def unknown_words(self) -> list[str]:
         """Return the content words that match neither a category nor a record word."""
-        rest = " ".join(word for place, word in enumerate(self.words) if place not in self._named)
-        for language in self._languages:
+        named = {place for name in self.names for place in range(name.start, name.start + name.length)}
+        rest = " ".join(word for place, word in enumerate(self.words) if place not in named)
+        for language in self.languages:
             words = language.records
             for pattern in (words.figures, words.lists, words.goals, *words.kinds.values()):
                 rest = pattern.sub(" ", rest)
         return [
             word
             for word in _WORD.findall(rest)
-            if not (self._says_nothing(word) or word[0].isdigit() or self._known.unit(word))
+            if not (_is_idle(word, self.languages) or word[0].isdigit() or self._unit(word))
         ]
 
-    def _says_nothing(self, word: str) -> bool:
-        return any(word in each.stop_words or word in each.records.idle for each in self._languages)
+
+def _named_categories(
+    words: Sequence[str], known: KnownThings, languages: Sequence[Language], *, goals: bool
+) -> Iterator[_NamedCategories]:
+    """Yield the longest names of categories from left to right; those of goals only if `goals`."""
+
+    def named(text: str) -> tuple[Subject, ...]:
+        return tuple(each for each in known.named(text) if goals or each.kind is not RecordKind.GOAL)
+
+    def longest_at(start: int) -> _NamedCategories:
+        for length in range(min(LONGEST_NAME, len(words) - start), 0, -1):
+            if length == 1 and _is_idle(words[start], languages):
+                break
+            if subjects := named(" ".join(words[start : start + length])):
+                return _NamedCategories(start, length, subjects)
+        word = words[start]
+        close = None if _is_idle(word, languages) or known.thing(word) else known.close_to(word)
+        return _NamedCategories(start, 1, named(close) if close else ())
+
+    start = 0
+    while start < len(words):
+        name = longest_at(start)
+        if name.subjects:
+            yield name
+        start += name.length
+
+
+def _is_idle(word: str, languages: Sequence[Language]) -> bool:
+    return any(word in each.stop_words or word in each.records.idle for each in languages)
 
 
 def open_tasks(entries: Sequence[RecordEntry], languages: Sequence[Language]) -> list[RecordEntry]:

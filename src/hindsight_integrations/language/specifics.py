@@ -103,9 +103,8 @@ def _value(token: str, words: Words, *, decimal_comma: bool) -> float | None:
     return value if value > 1 else None
 
 
-COUNTED = (
-    3  # numbers in words up to this are allowed: they may count things listed in the sources ("her two dogs")
-)
+# Numbers in words up to this are allowed: they may count things listed in the sources ("her two dogs").
+COUNTED = 3
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _WORD = re.compile(r"[^\W_]+")
 

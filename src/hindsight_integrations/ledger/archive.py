@@ -302,9 +302,8 @@ class _Load:
         self._kinds: dict[int, str] = {}  # for each unit: a memory's network, or else the unit's kind
         self._opinions: dict[int, int] = {}  # for each wording: its opinion
         self._categories: dict[int, tuple[str, str]] = {}  # for each category: its kind and name
-        self._unnamed: set[int] = (
-            set()
-        )  # categories whose own name has not appeared among their spellings yet
+        # Categories whose own name has not appeared among their spellings yet.
+        self._unnamed: set[int] = set()
 
     def take(self, kind: str, batch: Sequence[tuple[int, ArchiveRow]]) -> None:
         """Write rows of one table.

@@ -42,9 +42,8 @@ SCHEMA_VERSION = 1
 
 LEDGER_FILE = "ledger.sqlite"
 BUSY_MILLISECONDS = 5000
-CACHED_STATEMENTS = (
-    1000  # more than the package has; the driver's default of 128 would re-prepare many each turn
-)
+# More than the package has; the driver's default of 128 would re-prepare many each turn.
+CACHED_STATEMENTS = 1000
 CACHE_KIBIBYTES = 16_384  # of the writer's connection
 READER_CACHE_KIBIBYTES = 4_096  # per reader thread; the system's file cache backs it, so recall is no slower
 _PRIMARY_CODE = 0xFF  # extended SQLite result codes keep the primary one in their low byte

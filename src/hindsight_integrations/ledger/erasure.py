@@ -467,18 +467,28 @@ class Traces:
     """Traces by which a task payload is recognised as containing erased data.
 
     Attributes:
-        words: ids and texts of erased units, and ids of erased documents; a task whose payload contains one is deleted.
+        texts: texts of erased units. A message of any conversation that consists of one is removed; a payload of
+            `threads` or `documents` that contains one anywhere is deleted. Elsewhere the same words within a longer
+            text are somebody else's.
         messages: (thread, message id) of erased messages, which are removed from payloads.
-        window: messages sent in this interval are removed.
+        threads: conversations of the erased units.
+        documents: documents of the erased units.
+        document: payloads of this document are deleted.
         thread: messages of this thread are removed.
+        window: messages sent in this interval are removed.
+        tags: restrict `window` to payloads with one of these tags; empty means all.
         names: messages containing one of these names are removed.
         identifiers: messages containing one of these identifiers, in any spelling, are removed.
     """
 
-    words: frozenset[str]
-    messages: frozenset[tuple[str, str]]
-    window: Interval | None = None
+    texts: frozenset[str] = frozenset()
+    messages: frozenset[Place] = frozenset()
+    threads: frozenset[str] = frozenset()
+    documents: frozenset[str] = frozenset()
+    document: str | None = None
     thread: str | None = None
+    window: Interval | None = None
+    tags: frozenset[str] = frozenset()
     names: WholeNames = field(default_factory=lambda: WholeNames(()))
     identifiers: tuple[str, ...] = ()
 
@@ -489,13 +499,20 @@ def without(payload: str, traces: Traces) -> str | None:
         value: Json = json.loads(payload)
     except ValueError:
         return payload
-    thread = str(value.get("thread", "")) if isinstance(value, dict) else ""
+    if not isinstance(value, dict):
+        return payload
+    thread, document = str(value.get("thread", "")), value.get("document_id") or value.get("document")
+    if traces.document is not None and document == traces.document:
+        return None
+    if traces.tags and not traces.tags & {*_texts_in(value.get("tags"))}:
+        traces = replace(traces, window=None)
     if _forgotten(value, thread, traces):
         return None
-    kept = _cleaned(value, thread, traces)
-    if isinstance(value, dict) and isinstance(kept, dict) and value.get("messages") and not kept["messages"]:
+    kept = {name: _cleaned(member, thread, traces) for name, member in value.items()}
+    if value.get("messages") and not kept["messages"]:
         return None
-    if any(word and word in text for text in _texts_in(kept) for word in traces.words):
+    same_source = document in traces.documents if document else thread in traces.threads
+    if same_source and any(erased in text for text in _texts_in(kept) for erased in traces.texts):
         return None
     return payload if kept == value else json.dumps(kept, ensure_ascii=False)
 
@@ -512,6 +529,8 @@ def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
     """Return whether a value is a message to erase, or a payload with one text from such messages."""
     if not isinstance(value, dict) or "text" not in value:
         return False
+    if value["text"] in traces.texts:
+        return True
     said = f"{value.get('speaker')}: {value['text']}"
     if traces.thread == thread or traces.names.stand_in(said) or identifies_any(said, traces.identifiers):
         return True
@@ -696,20 +715,28 @@ def _erase_reasons(connection: Connection, rows: list[int]) -> int:
     return len(events)
 
 
-_UNIT_WORDS = select(units.c.unit_id, units.c["text"]).where(among(units.c.id, "rows"))
+_SAID_WHERE = select(units.c["text"], units.c.document, units.c.thread).where(among(units.c.id, "rows"))
 
 
 def traces_of(
     connection: Connection, rows: list[int], erasure: Erasure, messages: set[Place], names: WholeNames
 ) -> Traces:
     """Collect the traces by which waiting tasks with these units, messages or names are recognised."""
-    words = {word for row in connection.execute(_UNIT_WORDS, {"rows": rows}) for word in row}
-    words.add(erasure.document or "")
-    thread = erasure.thread if erasure.message is None else None
-    window = erasure.window
-    if erasure.before is not None and not erasure.tags:
-        window = Interval(EARLIEST, erasure.before)
-    return Traces(frozenset(words), frozenset(messages), window, thread, names, erasure.identifiers)
+    erased = connection.execute(_SAID_WHERE, {"rows": rows}).all()
+    return Traces(
+        texts=frozenset(unit.text for unit in erased if unit.text),
+        messages=frozenset(messages),
+        threads=frozenset(unit.thread for unit in erased if unit.document is None),
+        documents=frozenset(unit.document for unit in erased if unit.document is not None),
+        document=erasure.document,
+        # With `message`, `thread` only tells which conversation that message is of; the others stay.
+        thread=erasure.thread if erasure.message is None else None,
+        # An erasure has either `window` or `before`, which reaches from the beginning of time.
+        window=erasure.window if erasure.before is None else Interval(EARLIEST, erasure.before),
+        tags=frozenset(erasure.tags),
+        names=names,
+        identifiers=erasure.identifiers,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,18 +229,42 @@ def _compact(characters: object, tokens: object, text: str, whole: int) -> Compa
 
 def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
     """Build a unit from a row of UNIT_FIELDS and its records."""
-    unit_id, text, fact_type, mentioned, start, end, closed, context, confidence, *rest = row
-    metadata, tags, document, chunk, thread, sources, speaker, tokens, _, kind, characters, short, *part = (
-        rest
-    )
-    number, lasting, head = part
+    # In the order of UNIT_FIELDS: the sealed columns, the other own columns, the document.
+    (
+        unit_id,
+        text,
+        fact_type,
+        mentioned_at,
+        occurred_start,
+        occurred_end,
+        closed_at,
+        context,
+        confidence,
+        metadata,
+        tags,
+        document,
+        chunk,
+        thread,
+        sources,
+        speaker,
+        tokens,
+        _record_count,
+        kind,
+        compact_characters,
+        compact_tokens,
+        number,
+        lasting,
+        part_of,
+    ) = row
     return MemoryUnit(
         id=unit_id,
         bank=bank,
         text=text,
         fact_type=FactType(fact_type),
-        mentioned_at=from_micros(mentioned),
-        occurred=None if start is None else Interval(from_micros(start), from_micros(end)),
+        mentioned_at=from_micros(mentioned_at),
+        occurred=None
+        if occurred_start is None
+        else Interval(from_micros(occurred_start), from_micros(occurred_end)),
         context=context,
         confidence=confidence,
         metadata=json.loads(metadata),
@@ -251,11 +275,11 @@ def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
         sources=tuple(json.loads(sources)),
         speaker=speaker,
         tokens=tokens,
-        compact=_compact(characters, short, text, tokens),
+        compact=_compact(compact_characters, compact_tokens, text, tokens),
         records=records,
-        closed_at=_moment(closed),
+        closed_at=_moment(closed_at),
         kind=UnitKind(kind),
-        part_of=head,
+        part_of=part_of,
         number=number,
         lasting=bool(lasting),
     )

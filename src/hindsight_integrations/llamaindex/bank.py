@@ -154,7 +154,8 @@ class OpinionChanged(MemoryEvent):
     confidence: float | None = None
 
 
-LONGEST_QUERY = 8_000  # the bank's limit in characters; longer texts are cut at the start, since the question is usually at the end
+# The bank's limit in characters; longer texts are cut at the start, since the question is usually at the end.
+LONGEST_QUERY = 8_000
 
 
 def chat_recall_options(recall_options: object) -> dict[str, Any]:

@@ -100,9 +100,8 @@ def checked_tokenizer(given: object) -> Callable[[str], Sequence[Any]]:
 
 
 _TRACE = re.compile(r"\s*Thought:.*\n\s*(Action|Answer):", re.DOTALL)
-_NO_ANSWER = (
-    "Empty Response"  # LlamaIndex's synthesizers return this if the model was not called or returned no text
-)
+# LlamaIndex's synthesizers return this if the model was not called or returned no text.
+_NO_ANSWER = "Empty Response"
 _ANSWER = re.compile(r"(?:^|\n)\s*Answer:\s*")
 
 

@@ -40,7 +40,7 @@ def exact_sum(values: Sequence[Decimal]) -> Decimal | None:
 
 
 def total(values: Sequence[Decimal]) -> Decimal:
-    """Sum values exactly up to `MOST_DIGITS` digits, otherwise rounded to 28; the sum of an empty list is 0."""
+    """Sum values, exactly up to `MOST_DIGITS` digits, otherwise rounded to 28 digits; the sum of an empty list is 0."""
     exact = exact_sum(values)
     with localcontext(WIDE):
         return sum(values, Decimal(0)) if exact is None else exact

@@ -28,10 +28,10 @@ WAITING = len(FactType)
 """Offset of the type code of a turn that waits for extraction, so that a selection of memories by type excludes it."""
 
 STORED = 2 * len(FactType)
-"""Offset of the type code of a stored item's text, for the same purpose."""
+"""Offset of the type code of a stored item's text, so that a selection of memories by type excludes it."""
 
 IN_DOCUMENT = 3 * len(FactType)
-"""Offset of the type code of an item of a document, for the same purpose."""
+"""Offset of the type code of an item of a document, so that a selection of memories by type excludes it."""
 
 
 def no_gaps() -> IntArray:
@@ -56,13 +56,14 @@ def no_hits() -> Hits:
 
 
 def fault_of_vectors(vectors: Matrix) -> str:
-    """Describe the first defect of vectors (n, dimension) that prevents cosines; empty if there is none.
+    """Describe the first defect of vectors (n, dimension) that prevents computing cosines; empty if there is none.
 
-    All vectors are checked here before they are stored, both from embedders and from archives.
+    All vectors, from embedders and from archives, are checked here before they are stored.
     """
     if not np.isfinite(vectors).all():
         return "vectors with NaN or infinity"
-    squares = np.einsum("ij,ij->i", vectors, vectors)  # inf if float32 overflows, as in a cosine
+    # Infinite if float32 overflows, as it would in a cosine.
+    squares = np.einsum("ij,ij->i", vectors, vectors)
     if not np.isfinite(squares).all():
         return "a vector whose length overflows float32"
     return "" if squares.all() else "a vector of zeros"

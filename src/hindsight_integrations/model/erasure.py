@@ -54,7 +54,7 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ForgetReceipt(Displayed):
-    """The ids and counts of erased content. For a dry run, of the content that would be erased, with names.
+    """The ids and counts of the content that was erased, or, for a dry run, would be erased.
 
     Attributes:
         unit_ids: the ids of the erased units, including items of documents.
@@ -206,7 +206,7 @@ def _is_part(match: re.Match[str]) -> bool:
 def _continues(match: re.Match[str]) -> bool:
     """Return whether a capitalised word continues the name.
 
-    In German, where all nouns are capitalised, this applies only to a name at the beginning of a sentence.
+    In German, where all nouns are capitalised, it continues only a name at the beginning of a sentence.
     """
     following = _FOLLOWING.match(match.string, match.end("name"))
     if following is None or match["name"].islower() or following[1].casefold() in _NO_NAMES:
@@ -238,7 +238,7 @@ _NUMBER = re.compile(
 _DATE_OR_AMOUNT = re.compile(
     r"\d{4}-\d\d-\d\d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[-/]\d{2,4}|\d+(?:[.,]\d+)?"
 )
-_SHORTEST = 4  # letters and digits of an identifier; shorter numbers are amounts, times and ages
+_SHORTEST = 4  # minimum letters and digits of an identifier; shorter numbers are amounts, times and ages
 _CARD = range(13, 20)  # digits of a payment card (ISO/IEC 7812)
 _TELEPHONE = (9, 15)  # digits of a number that may start with a country code (ITU-T E.164 allows 15)
 

@@ -335,7 +335,7 @@ _CHANNEL = "<|channel|>"
 def without_reasoning(text: str) -> str:
     """Remove a model's reasoning from its answer; return "" if the answer is reasoning only.
 
-    Removed are closed reasoning blocks, an unclosed block at the start of the text, all text before a closing tag without an
+    This removes closed reasoning blocks, an unclosed block at the start of the text, all text before a closing tag without an
     opening one, and all channels of OpenAI's harmony format except the final one. Tags in backticks are kept.
 
     Args:

@@ -53,7 +53,7 @@ LINK_CODES: dict[tuple[LinkType, CausalRelation | None], int] = {
     (LinkType.CAUSAL, CausalRelation.ENABLES): 4,
     (LinkType.CAUSAL, CausalRelation.PREVENTS): 5,
 }
-"""Codes of (type, relation) in `Edges.codes` and on disk. Entity links need none, since mentions imply them."""
+"""Codes of (type, relation) in `Edges.codes` and on disk. Entity links need no code, since mentions imply them."""
 
 
 @dataclass(frozen=True, slots=True)

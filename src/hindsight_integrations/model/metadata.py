@@ -15,7 +15,7 @@ MetadataValue: TypeAlias = MetadataScalar | Sequence[MetadataScalar]
 """A metadata value: text, a finite number, a boolean, or a list of these."""
 
 Metadata: TypeAlias = Mapping[str, MetadataValue]
-"""The caller's metadata, stored with every memory made from an input."""
+"""The caller's metadata, stored with every memory made from the input."""
 
 _IN_ORDER: dict[str, Callable[[Any, Any], bool]] = {
     ">": operators.gt,
@@ -24,7 +24,7 @@ _IN_ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operators.le,
 }
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_MOST_DIGITS = 300  # longer texts of digits would overflow a float and are compared as text
+_MOST_DIGITS = 300  # longer digit strings would overflow a float and are compared as text
 
 
 def shared_metadata(values: Sequence[Metadata]) -> dict[str, MetadataValue]:
@@ -131,7 +131,7 @@ def condition_text(condition: MetadataTest) -> str:
 def value_test(wanted: MetadataFilter) -> Callable[[MetadataValue | None], bool]:
     """Build a filter's test of one value, which is None for a missing key.
 
-    A number and a numeric text are compared as numbers. Two texts are equal if their characters are, and are ordered as
+    A number and a numeric text are compared as numbers. Two texts are equal if their characters are equal, and are ordered as
     numbers if both are numeric. Booleans are not numbers. Values that cannot be ordered do not match.
     """
     operator, value = MetadataOperator(wanted.operator), wanted.value
@@ -200,7 +200,7 @@ def _same_list(own: Sequence[MetadataScalar], other: Sequence[MetadataScalar]) -
 
 
 def _holds(values: Sequence[Any], operator: MetadataOperator) -> Callable[[Any], bool]:
-    """Build a test that a list contains all (or any) of these values, or a text all (or any) of these substrings."""
+    """Build a test that a list contains all (or any) of the values, or that a text contains them as substrings."""
     parts = [(value, _one_of([value])) for value in values]
     combine = any if operator is MetadataOperator.ANY else all
 
@@ -208,7 +208,8 @@ def _holds(values: Sequence[Any], operator: MetadataOperator) -> Callable[[Any],
         if isinstance(own, str):
             return combine(isinstance(value, str) and value in own for value, _ in parts)
         if not _is_list(own):
-            return combine is all and not parts  # a number matches `all` of an empty list, as in LlamaIndex
+            # The filter `all` with an empty list matches even a number, as in LlamaIndex.
+            return combine is all and not parts
         return combine(any(map(equal, own)) for _, equal in parts)
 
     return inside

@@ -102,8 +102,8 @@ class Evidence:
         assessment: the effect of the fact on the opinion.
         strength: the strength of the effect.
         rule: the update rule.
-        step: the rule's step size for this row, in (0, 1): a of paper eq. 26, from the profile at that time.
-        reason: an explanation for readers; may be empty.
+        step: the rule's step size for this row, in (0, 1): `a` of paper eq. 26, from the profile at that time.
+        reason: a human-readable explanation; may be empty.
         version: the unit id of the wording that was assessed.
         effective_at: the conversation time from which it counts, which is the mention time of the fact.
         recorded_at: the time at which the row was written.
@@ -355,7 +355,7 @@ class FormationWrite:
 
 @dataclass(frozen=True, slots=True)
 class RewordingWrite:
-    """A new wording of an opinion. It is a unit of the same write set, whose events invalidate the previous wording.
+    """A new wording of an opinion. It is a unit of the same write set; an event in this set invalidates the previous wording.
 
     Attributes:
         opinion_id: the id of the opinion.
@@ -453,7 +453,7 @@ def updated(
         strength: the strength of the effect. MILD has half the effect of STRONG, except for multiplicative support, for which
             the reference defines a separate rate.
         rule: the update rule.
-        step: a of eq. 26, in (0, 1); for MULTIPLICATIVE the alpha of strong support, by which the other rates are scaled.
+        step: `a` of eq. 26, in (0, 1); for MULTIPLICATIVE the alpha of strong support, by which the other rates are scaled.
     """
     if assessment is Assessment.NEUTRAL:
         return confidence

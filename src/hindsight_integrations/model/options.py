@@ -66,7 +66,7 @@ class RecallOptions(TypedDict, total=False):
         max_source_fact_tokens: the token budget for these facts, 1 to 10,000,000.
         include_records: True also returns exact figures and all rows of the relevant records, for a question such as
             "what did I spend on food this week?".
-        max_record_tokens: the total token budget for these digests, 1 to 10,000,000.
+        max_record_tokens: the total token budget for these figures and rows, 1 to 10,000,000.
         text: "full", or "compact" for a short text with a date, so that more memories fit the budget.
         relevance: "all" fills the budget; "likely" omits memories without evidence of relevance.
         order: "rank" for best first, or "time" for oldest first; does not affect the selection.

@@ -89,7 +89,7 @@ class ProfileChange:
         profile: the new profile.
         effective_at: the time at which it takes effect (aware UTC); not before that of an earlier change.
         recorded_at: the time at which it was written (aware UTC).
-        reason: the reason for the change, for readers.
+        reason: the reason for the change, in human-readable form.
     """
 
     number: int

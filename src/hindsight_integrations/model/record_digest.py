@@ -52,7 +52,7 @@ class GoalStanding:
     Attributes:
         target: the target of the goal.
         unit_id: the id of the memory of the goal.
-        days: the first and last day of the period, which is the question's or else the current one.
+        days: the first and last day of the question's period, or else of the current one.
         value: the total of the records of that period; None if it has no records.
         met: the number of periods with records, within the question's time range, in which the goal was met.
         periods: the number of periods with records in that range.

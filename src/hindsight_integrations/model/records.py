@@ -39,7 +39,7 @@ class Record:
     Attributes:
         kind: the kind.
         value: a Decimal if the value is a number, otherwise text.
-        category: the bank's name of a finer classification ("coffee"); may be empty.
+        category: the bank's name for a finer classification ("coffee"); may be empty.
         unit: the unit of the value ("USD", "steps"); may be empty.
         stated: the category as written by the model or caller.
     """

@@ -193,7 +193,7 @@ class MinScores:
         semantic: the minimum cosine in the semantic channel, in [-1, 1]; another channel may still find the unit.
         keyword: the minimum BM25 score in the keyword channel, >= 0; another channel may still find the unit.
         reranker: the minimum sigmoid of the reranker's logit, in [0, 1]; not applied to units that were not reranked.
-        final: the minimum `RecalledUnit.score`, which is the fused score or, with a reranker, its logit plus 120 times the
+        final: the minimum `RecalledUnit.score`, which is the fused score or, with a reranker, the logit plus 120 times the
             fused score.
     """
 
@@ -234,7 +234,7 @@ class RecallQuery:
         source_fact_tokens: the token budget for the facts that support observations; 0 omits them.
         record_tokens: the token budget for record digests; 0 omits them.
         form: the form of each unit's text, which is returned and counted.
-        relevance: the end of the result within the ranking.
+        relevance: the point at which recall stops adding memories from the ranking.
         order: the order of the returned units.
         include_core: True also returns core memory, and the whole bank if it fits into half of the budget.
         speaker: the person who asks, as in `Message.speaker`, whose core memory is returned.
@@ -279,7 +279,7 @@ class ReflectQuery:
         max_answer_tokens: the token limit of the answer; a longer one is requested again, then cut.
         context: the caller's description of the situation; empty for none.
         form_opinions: True allows the answer to form opinions; see `Reflection.opinions`.
-        no_opinions: the reason why none can be formed although requested, for a note; empty otherwise.
+        no_opinions: the reason why no opinions can be formed although they were requested; empty otherwise.
         operation: the key that prevents a retry from forming an opinion twice; empty for none.
         response_schema: the pydantic model of a typed answer, if requested.
         tools: the caller's additional tools, for AGENTIC.

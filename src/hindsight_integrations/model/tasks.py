@@ -61,9 +61,9 @@ class TaskWrite:
     Attributes:
         kind: the kind, which selects the handler.
         payload: the handler's input as JSON.
-        delay: the time from the commit until the task is due, by the ledger's clock. For a keyed task, it collects
-            repeated requests, and `settle` ignores it.
-        reason: the reason for the task, for readers.
+        delay: the time from the commit until the task is due, by the ledger's clock. The delay of a keyed
+            task collects repeated requests, and `settle` ignores it.
+        reason: the reason for the task, in human-readable form.
         key: the subject of the task, if one task serves all requests for it; empty if each request is a separate task.
     """
 

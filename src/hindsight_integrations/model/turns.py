@@ -40,7 +40,7 @@ class ThreadMark:
     """The position up to which a thread was read.
 
     Attributes:
-        seen: the number of messages in its list, with any role.
+        seen: the number of messages in the thread's list, with any role.
         digest: the hash of these messages.
         head: the id of the last message of the current branch; None if no message was retained.
     """
@@ -125,7 +125,7 @@ class SourceTurn:
 
 
 CHATS_FILE = "chats.sqlite"  # in the data directory
-CHATS_TABLE = "chat_messages"  # the table of LlamaIndex's SQLAlchemyChatStore, which has a column `key`
+CHATS_TABLE = "chat_messages"  # table of LlamaIndex's SQLAlchemyChatStore; it has a column `key`
 
 
 def chat_key(bank: str, session: str) -> str:

@@ -86,7 +86,7 @@ class MemoryUnit(Displayed):
         sources: the ids of its source messages.
         speaker: the speaker, if the text is a verbatim message; empty for an extracted fact.
         tokens: the number of tokens of its text (paper eq. 8), counted once at retain.
-        compact: the short form of its text; None if that would not be shorter.
+        compact: the short form of its text; None if it would not be shorter.
         records: its countable or listable parts.
         closed_at: the time at which it stopped being valid; a cache of the validity log.
         kind: a memory, an item of a document, a turn that waits for extraction, or a text of a stored item.
@@ -178,9 +178,9 @@ class ValidityEvent:
     Attributes:
         unit_id: the id of the changed unit.
         kind: the effect, closed or restored.
-        effective_at: the conversation time at which it takes effect, usually the time of the stating message.
+        effective_at: the conversation time at which it takes effect, usually the time of the message that stated it.
         by_unit: the id of the unit that stated it, if any.
-        reason: the statement or another reason, for readers.
+        reason: the statement or another reason, in human-readable form.
     """
 
     unit_id: str

@@ -54,7 +54,7 @@ class ForgetRequest:
 
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
-    """A withdrawal whose words or sources match no valid unit, or several; no unit was closed.
+    """A withdrawal whose words or sources match no valid unit or more than one; no unit was closed.
 
     Attributes:
         statement: the withdrawn statement.
@@ -98,8 +98,8 @@ class TurnWrite:
         role: the speaker's role.
         said_at: the time of the message (aware UTC).
         tags: the visibility tags, sorted.
-        unit_id: the id of the unit with the verbatim text of this message, which is not stored twice; None if there is
-            none.
+        unit_id: the id of the unit with the verbatim text of this message, so that the text is not stored twice; None if
+            there is no such unit.
     """
 
     key: MessageKey
@@ -213,7 +213,7 @@ class ObservedWrite:
             are in the write set's `units`, each with a mention of the entity. Earlier observations that are not listed
             here are removed.
         left_out: the ids of the considered facts that support no observation.
-        at_revision: the bank's revision of these facts.
+        at_revision: the bank's revision at which the facts were read.
     """
 
     entity_id: str
@@ -230,7 +230,7 @@ class ProfileWrite:
         profile: the new profile.
         effective_at: the time at which it takes effect (aware UTC). The ledger clamps it to at most its current time and at
             least the time of the previous change.
-        reason: the reason for the change, for readers; it must not quote a memory.
+        reason: the reason for the change, in human-readable form; it must not quote a memory.
         expected: the number of the newest change on which it is based, 0 for none; a mismatch raises RevisionConflict.
     """
 

@@ -6,12 +6,9 @@ Structured answers are requested by `with_structured_output`, by a tool call, or
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
-from contextlib import aclosing
-from functools import partial
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import anyio.to_thread
 from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.errors import FeatureUnsupported, MalformedOutput
@@ -29,12 +26,10 @@ from hindsight_integrations.models.protocols import (
 )
 from hindsight_integrations.models.structured_output import (
     CUT_OFF,
+    ClientModel,
     Extra,
     InWords,
-    StructuredWays,
     Way,
-    extra_fields,
-    streamed,
 )
 from hindsight_integrations.models.vendor_errors import converting, described
 
@@ -51,7 +46,7 @@ _NO_STREAM: RunnableConfig = {"tags": ["nostream"]}
 """Hides the pieces of our answers from LangGraph's message stream, as they contain reasoning and a line of sources."""
 
 
-class LangChainModel:
+class LangChainModel(ClientModel["BaseMessage"]):
     """Wraps a LangChain chat model, using `with_structured_output`.
 
     The model's *sync* `invoke` runs in a worker thread. Its async client cannot be used: langchain-openai shares one
@@ -81,70 +76,28 @@ class LangChainModel:
         in_words: InWords[Any] | None = None,
         sends: Collection[Extra] = (),
     ) -> None:
+        super().__init__(name or described(chat_model), in_words, sends)
         self._chat_model = chat_model
-        self._name = name or described(chat_model)
-        self._in_words = in_words
-        ways = list(Way) if in_words else [Way.SCHEMA, Way.TOOL]
-        self._ways = StructuredWays(self._name, ways, sends)
         # The client parses a streamed structured answer piece by piece, and plain text in it raises a bare ValueError
         # (openai 3.54), so these calls must not be streamed even in a graph that streams its messages. Other vendors'
         # clients may reject the field.
         ours = any(kind.__module__.startswith("langchain_openai") for kind in type(chat_model).__mro__)
         self._always: dict[str, Any] = {"stream": False} if ours else {}
 
-    @property
-    def name(self) -> str:
-        """The model's name, for errors and doctor."""
-        return self._name
+    def _supported_ways(self) -> list[Way]:
+        return list(Way) if self._in_words else [Way.SCHEMA, Way.TOOL]
 
-    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """Call the model once.
+    def _begin(self, prompt: TextPrompt, options: dict[str, Any]) -> Iterator[BaseMessage]:
+        return self._chat_model.bind(**options).stream(_messages(prompt.messages), config=_NO_STREAM)
 
-        Raises:
-            ModelUnavailable: it could not be reached, timed out, limited the rate or failed with a 5xx.
-            ModelRefused: the service rejected the API key.
-            PromptTooLong: the prompt does not fit its context.
-            FeatureUnsupported: the service does not support structured output.
-            MalformedOutput: the answer does not match the schema, or was truncated; the error contains the raw text.
-        """
-        return await anyio.to_thread.run_sync(self._complete, prompt, abandon_on_cancel=True)
+    def _read(self, piece: BaseMessage) -> tuple[str, bool]:
+        return str(getattr(piece, "text", "") or ""), _is_cut_off(piece)
 
-    async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
-        """Yield the answer as the model writes it, or in one piece if it cannot stream.
-
-        Raises:
-            ModelError: as for `complete`.
-        """
-        while True:
-            asked, begun = self._ways.now, False
-            _, sends = asked
-            try:
-                begin = partial(self._streaming, prompt, sends)
-                async with aclosing(streamed(self._name, begin, _piece)) as pieces:
-                    async for piece in pieces:
-                        begun = True
-                        yield piece
-            except FeatureUnsupported as error:
-                if begun or not any(extra in error.reason for extra in sends):
-                    raise
-                self._ways.step_down(asked, error)
-            else:
-                return
-
-    def _streaming(self, prompt: TextPrompt, sends: frozenset[Extra]) -> Iterator[BaseMessage]:
-        bound = self._chat_model.bind(**extra_fields(prompt, sends))
-        return bound.stream(_messages(prompt.messages), config=_NO_STREAM)
-
-    def _complete(self, prompt: Prompt[T]) -> Completion[T]:
-        while True:
-            way, sends = asked = self._ways.now
-            options = {**self._always, **extra_fields(prompt, sends)}
-            try:
-                if way is Way.WORDS:
-                    return self._asked_in_words(prompt, options)
-                return self._asked(prompt, way, options)
-            except FeatureUnsupported as error:
-                self._ways.step_down(asked, error)
+    def _ask(self, prompt: Prompt[T], way: Way, options: dict[str, Any]) -> Completion[T]:
+        options = {**self._always, **options}
+        if way is Way.WORDS:
+            return self._asked_in_words(prompt, options)
+        return self._asked(prompt, way, options)
 
     def _asked(self, prompt: Prompt[T], way: Way, options: dict[str, Any]) -> Completion[T]:
         structured = self._structured(prompt.schema, way, options)
@@ -158,9 +111,6 @@ class LangChainModel:
             if (parsed := written_answer(prompt.schema, written)) is not None:
                 return Completion(parsed, text=written)
             raise MalformedOutput(self._name, written, _problem(error)) from error
-        except json.JSONDecodeError as error:
-            # The response body is not JSON, for example a proxy's error page.
-            raise MalformedOutput(self._name, error.doc, _problem(error)) from error
         if not isinstance(answer, dict):
             raise MalformedOutput(self._name, str(answer), "with_structured_output ignored include_raw")
         return self._completion(prompt, answer)
@@ -184,11 +134,8 @@ class LangChainModel:
 
     def _asked_in_words(self, prompt: Prompt[T], options: dict[str, Any]) -> Completion[T]:
         asked = self._in_words(prompt) if self._in_words else prompt
-        try:
-            with converting(self._name):
-                raw = self._chat_model.bind(**options).invoke(_messages(asked.messages))
-        except json.JSONDecodeError as error:
-            raise MalformedOutput(self._name, error.doc, _problem(error)) from error
+        with converting(self._name):
+            raw = self._chat_model.bind(**options).invoke(_messages(asked.messages))
         try:
             parsed = prompt.schema.model_validate_json(_text_of(raw))
         except ValidationError as error:
@@ -196,31 +143,20 @@ class LangChainModel:
         return self._completion(prompt, {"raw": raw, "parsed": parsed})
 
     def _completion(self, prompt: Prompt[T], answer: dict[str, object]) -> Completion[T]:
-        raw, parsed = answer.get("raw"), answer.get("parsed")
-        error = answer.get("parsing_error")
-        if _is_cut_off(raw):
-            raise self._malformed(raw, "it reached its token limit and was truncated", cut_off=True)
+        raw, parsed, error = answer.get("raw"), answer.get("parsed"), answer.get("parsing_error")
+        text, tokens = _text_of(raw), _usage(raw)
+        self._check_complete(text, tokens, cut_off=_is_cut_off(raw))
         if parsed is not None:
             try:
-                return Completion(prompt.schema.model_validate(parsed), *_usage(raw), _text_of(raw))
+                return Completion(prompt.schema.model_validate(parsed), *tokens, text)
             except ValidationError as invalid:
-                raise self._malformed(raw, _problem(invalid)) from invalid
-        if (written := written_answer(prompt.schema, _text_of(raw))) is not None:
-            return Completion(written, *_usage(raw), _text_of(raw))
+                raise self._malformed(text, tokens, _problem(invalid)) from invalid
+        # The text may still contain the answer, such as after a model's reasoning.
+        if (written := written_answer(prompt.schema, text)) is not None:
+            return Completion(written, *tokens, text)
         if isinstance(error, Exception):
-            raise self._malformed(raw, _problem(error)) from error
-        raise self._malformed(raw, "it gave no structured answer")
-
-    def _malformed(self, raw: object, problem: str, *, cut_off: bool = False) -> MalformedOutput:
-        tokens_in, tokens_out = _usage(raw)
-        return MalformedOutput(
-            self._name,
-            _text_of(raw),
-            problem,
-            tokens_in=tokens_in,
-            tokens_out=tokens_out,
-            cut_off=cut_off,
-        )
+            raise self._malformed(text, tokens, _problem(error)) from error
+        raise self._malformed(text, tokens, "it gave no structured answer")
 
 
 class LangChainEmbedder(ClientEmbedder):
@@ -247,10 +183,6 @@ def _is_cut_off(raw: object) -> bool:
     """Check whether an answer, or a piece of one, reports that it reached a token limit."""
     metadata: Mapping[str, Any] = getattr(raw, "response_metadata", None) or {}
     return any(metadata.get(name) in CUT_OFF for name in ("finish_reason", "stop_reason", "done_reason"))
-
-
-def _piece(message: BaseMessage) -> tuple[str, bool]:
-    return str(getattr(message, "text", "") or ""), _is_cut_off(message)
 
 
 def _usage(raw: object) -> tuple[int, int]:

@@ -8,16 +8,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
-from contextlib import aclosing
-from functools import cached_property, partial
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
-import anyio.to_thread
 from pydantic import BaseModel, ValidationError
 
-from hindsight_integrations.errors import FeatureUnsupported, MalformedOutput
+from hindsight_integrations.errors import FeatureUnsupported
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.models.client_embedder import ClientEmbedder
 from hindsight_integrations.models.protocols import (
@@ -30,12 +27,10 @@ from hindsight_integrations.models.protocols import (
 )
 from hindsight_integrations.models.structured_output import (
     CUT_OFF,
+    ClientModel,
     Extra,
     InWords,
-    StructuredWays,
     Way,
-    extra_fields,
-    streamed,
 )
 from hindsight_integrations.models.vendor_errors import converting, described
 
@@ -49,7 +44,7 @@ _ARGUMENTS = ("arguments", "tool_kwargs", "input", "args")
 """The fields in which clients without ToolCallBlock store the arguments of a call."""
 
 
-class LlamaIndexModel:
+class LlamaIndexModel(ClientModel["ChatResponse"]):
     """Wraps a LlamaIndex LLM, using `chat_with_tools` and `chat`.
 
     `structured_predict` is not used: it returns only the object, without token counts and, if malformed,
@@ -80,60 +75,17 @@ class LlamaIndexModel:
         in_words: InWords[Any] | None = None,
         sends: Collection[Extra] = (),
     ) -> None:
+        super().__init__(name or described(llm), in_words, sends)
         self._llm = llm
-        self._name = name or described(llm)
-        self._in_words = in_words
-        self._sends = frozenset(sends)
 
-    @property
-    def name(self) -> str:
-        """The model's name, for errors and doctor."""
-        return self._name
-
-    @cached_property
-    def _ways(self) -> StructuredWays:
-        """The supported ways of structured output; determined on first use, since some clients ask their server."""
+    def _supported_ways(self) -> list[Way]:  # some clients ask their server for the metadata
         tools = hasattr(self._llm, "chat_with_tools") and self._llm.metadata.is_function_calling_model
         ways = [*([Way.TOOL] if tools else []), *([Way.WORDS] if self._in_words else [])]
         if not ways:
             raise FeatureUnsupported(self._name, f"it does not support {Way.TOOL.value}")
-        return StructuredWays(self._name, ways, self._sends)
+        return ways
 
-    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """Call the model once.
-
-        Raises:
-            ModelUnavailable: it could not be reached, timed out, limited the rate or failed with a 5xx.
-            ModelRefused: the service rejected the API key.
-            PromptTooLong: the prompt does not fit its context.
-            FeatureUnsupported: the LLM does not support structured output.
-            MalformedOutput: the answer does not match the schema, or was truncated; the error contains the raw text.
-        """
-        return await anyio.to_thread.run_sync(self._complete, prompt, abandon_on_cancel=True)
-
-    async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
-        """Yield the answer as the model writes it, or in one piece if it cannot stream.
-
-        Raises:
-            ModelError: as for `complete`.
-        """
-        while True:
-            asked, begun = self._ways.now, False
-            _, sends = asked
-            try:
-                begin = partial(self._streaming, prompt, extra_fields(prompt, sends))
-                async with aclosing(streamed(self._name, begin, _piece)) as pieces:
-                    async for piece in pieces:
-                        begun = True
-                        yield piece
-            except FeatureUnsupported as error:
-                if begun or not any(extra in error.reason for extra in sends):
-                    raise
-                self._ways.step_down(asked, error)
-            else:
-                return
-
-    def _streaming(self, prompt: TextPrompt, options: dict[str, Any]) -> Iterator[ChatResponse]:
+    def _begin(self, prompt: TextPrompt, options: dict[str, Any]) -> Iterator[ChatResponse]:
         messages = _messages(prompt.messages)
         try:
             return StreamToClose(self._llm.stream_chat(messages, **options))
@@ -142,19 +94,21 @@ class LlamaIndexModel:
             whole.delta = whole.message.content
             return iter([whole])
 
-    def _complete(self, prompt: Prompt[T]) -> Completion[T]:
-        while True:
-            way, sends = asked = self._ways.now
-            options = extra_fields(prompt, sends)
-            try:
-                with converting(self._name):
-                    answer = self._asked(prompt, way, options)
-                return self._completion(prompt, answer)
-            except FeatureUnsupported as error:
-                self._ways.step_down(asked, error)
-            except json.JSONDecodeError as error:
-                # The response body is not JSON, for example a proxy's error page.
-                raise MalformedOutput(self._name, error.doc, str(error)) from error
+    def _read(self, piece: ChatResponse) -> tuple[str, bool]:
+        return piece.delta or "", is_cut_off(piece.raw)
+
+    def _ask(self, prompt: Prompt[T], way: Way, options: dict[str, Any]) -> Completion[T]:
+        with converting(self._name):
+            answer = self._asked(prompt, way, options)
+        text, tokens = _written(answer), tokens_of(answer.raw, answer.additional_kwargs)
+        self._check_complete(text, tokens, cut_off=is_cut_off(answer.raw))
+        try:
+            return Completion(prompt.schema.model_validate_json(text), *tokens, text)
+        except ValidationError as error:
+            # The text may still contain the answer, such as after a model's reasoning.
+            if (written := written_answer(prompt.schema, text)) is not None:
+                return Completion(written, *tokens, text)
+            raise self._malformed(text, tokens, answer_problem(error)) from error
 
     def _asked(self, prompt: Prompt[T], way: Way, options: dict[str, Any]) -> ChatResponse:
         if way is Way.TOOL:
@@ -168,26 +122,6 @@ class LlamaIndexModel:
             )
         asked = self._in_words(prompt) if self._in_words else prompt
         return _sync_or_async(self._llm.chat, self._llm.achat, _messages(asked.messages), **options)
-
-    def _completion(self, prompt: Prompt[T], answer: ChatResponse) -> Completion[T]:
-        text, tokens = _written(answer), tokens_of(answer.raw, answer.additional_kwargs)
-        if is_cut_off(answer.raw):
-            problem = "it reached its token limit and was truncated"
-            raise self._malformed(text, tokens, problem, cut_off=True)
-        try:
-            return Completion(prompt.schema.model_validate_json(text), *tokens, text)
-        except ValidationError as error:
-            if (written := written_answer(prompt.schema, text)) is not None:
-                return Completion(written, *tokens, text)
-            raise self._malformed(text, tokens, answer_problem(error)) from error
-
-    def _malformed(
-        self, text: str, tokens: tuple[int, int], problem: str, *, cut_off: bool = False
-    ) -> MalformedOutput:
-        tokens_in, tokens_out = tokens
-        return MalformedOutput(
-            self._name, text, problem, tokens_in=tokens_in, tokens_out=tokens_out, cut_off=cut_off
-        )
 
 
 class LlamaIndexEmbedder(ClientEmbedder):
@@ -344,10 +278,6 @@ def _tool(schema: type[BaseModel]) -> FunctionTool:
     described_as = str(schema.model_json_schema().get("description") or schema.__name__)
     metadata = ToolMetadata(described_as, name=schema.__name__, fn_schema=schema)
     return FunctionTool(schema.model_validate, metadata=metadata)
-
-
-def _piece(piece: ChatResponse) -> tuple[str, bool]:
-    return piece.delta or "", is_cut_off(piece.raw)
 
 
 def _written(answer: ChatResponse) -> str:

@@ -1,11 +1,18 @@
-"""Structured output, with a fallback to another way when a service rejects one; and streaming of text."""
+"""The base class of models over a framework's client: structured output with fallbacks, and streaming of text.
+
+If a service rejects a way of structured output, another way is used.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
+from contextlib import aclosing
 from enum import Enum, StrEnum
+from functools import cached_property, partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import anyio.to_thread
@@ -15,12 +22,13 @@ from hindsight_integrations.errors import (
     FeatureUnsupported,
     MalformedOutput,
 )
-from hindsight_integrations.models.protocols import Prompt, SpokenText, TextPrompt
+from hindsight_integrations.models.protocols import Completion, Prompt, SpokenText, TextPrompt
 from hindsight_integrations.models.vendor_errors import (
     converting,
 )
 
 T = TypeVar("T", bound=BaseModel)
+P = TypeVar("P")
 
 logger = logging.getLogger("hindsight_integrations")
 
@@ -100,19 +108,124 @@ class StructuredWays:
             )
 
 
-def extra_fields(prompt: Prompt[T] | TextPrompt, sends: Collection[Extra]) -> dict[str, Any]:
+def _extra_fields(prompt: Prompt[T] | TextPrompt, sends: Collection[Extra]) -> dict[str, Any]:
     """Return the values of the prompt fields to send, by their name in the request."""
     return {extra.value: getattr(prompt, _OF_PROMPT[extra]) for extra in sends}
-
-
-P = TypeVar("P")
 
 
 CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"})
 """Vendors' reasons for an answer that reached a token limit."""
 
 
-async def streamed(
+class ClientModel(ABC, Generic[P]):
+    """A LanguageModel over a framework's sync client, which runs in worker threads. Subclasses implement the requests.
+
+    If a service rejects a way, the next way is used from then on; if it rejects a field of the prompt, the field is no
+    longer sent.
+
+    Args:
+        name: its name in errors.
+        in_words: function that adds the schema to a prompt; None disables that fallback.
+        sends: which fields of the prompt to send besides messages and schema.
+    """
+
+    def __init__(self, name: str, in_words: InWords[Any] | None, sends: Collection[Extra]) -> None:
+        self._name, self._in_words, self._sends = name, in_words, frozenset(sends)
+
+    @abstractmethod
+    def _supported_ways(self) -> list[Way]:
+        """Return the supported ways, in order of preference. Called on first use.
+
+        Raises:
+            FeatureUnsupported: there are none.
+        """
+
+    @abstractmethod
+    def _ask(self, prompt: Prompt[T], way: Way, options: dict[str, Any]) -> Completion[T]:
+        """Call the model once, in this way and with these additional request options. Runs in a worker thread.
+
+        Raises:
+            ModelError: FeatureUnsupported if the service rejects the way or an option.
+            JSONDecodeError: the response body is not JSON, for example a proxy's error page.
+        """
+
+    @abstractmethod
+    def _begin(self, prompt: TextPrompt, options: dict[str, Any]) -> Iterator[P]:
+        """Begin a streamed answer. Runs in a worker thread."""
+
+    @abstractmethod
+    def _read(self, piece: P) -> tuple[str, bool]:
+        """Return the text of a streamed piece, and whether the answer was truncated there."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, for errors and doctor."""
+        return self._name
+
+    @cached_property
+    def _ways(self) -> StructuredWays:
+        return StructuredWays(self._name, self._supported_ways(), self._sends)
+
+    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
+        """Call the model once.
+
+        Raises:
+            ModelUnavailable: it could not be reached, timed out, limited the rate or failed with a 5xx.
+            ModelRefused: the service rejected the API key.
+            PromptTooLong: the prompt does not fit its context.
+            FeatureUnsupported: the model or its service does not support structured output.
+            MalformedOutput: the answer does not match the schema, or was truncated; the error contains the raw text.
+        """
+        return await anyio.to_thread.run_sync(self._complete, prompt, abandon_on_cancel=True)
+
+    def _complete(self, prompt: Prompt[T]) -> Completion[T]:
+        while True:
+            way, sends = asked = self._ways.now
+            try:
+                return self._ask(prompt, way, _extra_fields(prompt, sends))
+            except FeatureUnsupported as error:
+                self._ways.step_down(asked, error)
+            except json.JSONDecodeError as error:
+                raise MalformedOutput(self._name, error.doc, str(error)) from error
+
+    async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
+        """Yield the answer as the model writes it, or in one piece if it cannot stream.
+
+        Raises:
+            ModelError: as for `complete`.
+        """
+        while True:
+            asked, begun = self._ways.now, False
+            _, sends = asked
+            try:
+                begin = partial(self._begin, prompt, _extra_fields(prompt, sends))
+                async with aclosing(_streamed(self._name, begin, self._read)) as pieces:
+                    async for piece in pieces:
+                        begun = True
+                        yield piece
+            except FeatureUnsupported as error:
+                if begun or not any(extra in error.reason for extra in sends):
+                    raise
+                self._ways.step_down(asked, error)
+            else:
+                return
+
+    def _malformed(self, text: str, tokens: tuple[int, int], problem: str) -> MalformedOutput:
+        """Build the error for an answer that does not match the schema."""
+        tokens_in, tokens_out = tokens
+        return MalformedOutput(self._name, text, problem, tokens_in=tokens_in, tokens_out=tokens_out)
+
+    def _check_complete(self, text: str, tokens: tuple[int, int], *, cut_off: bool) -> None:
+        """Check that an answer is complete.
+
+        Raises:
+            MalformedOutput: it was truncated.
+        """
+        if cut_off:
+            raise _truncated(self._name, text, tokens)
+
+
+async def _streamed(
     name: str, begin: Callable[[], Iterator[P]], read: Callable[[P], tuple[str, bool]]
 ) -> AsyncGenerator[str, None]:
     """Yield the text of a streamed answer without reasoning.
@@ -141,7 +254,19 @@ async def streamed(
     finally:
         pieces.close()
     if cut_off:
-        raise MalformedOutput(name, text, "it reached its token limit and was truncated", cut_off=True)
+        raise _truncated(name, text, (0, 0))
+
+
+def _truncated(name: str, text: str, tokens: tuple[int, int]) -> MalformedOutput:
+    tokens_in, tokens_out = tokens
+    return MalformedOutput(
+        name,
+        text,
+        "it reached its token limit and was truncated",
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cut_off=True,
+    )
 
 
 class _Pieces(Generic[P]):

@@ -1,7 +1,7 @@
 """The answering prompt of reflect (paper sections 5.4.2, 6.1 and A.2, in our own words), and the schema of its answer.
 
-The rules come first and are the same for every bank, so that a prefix of every prompt is byte for byte the same; then who
-the agent is, then its operator's rules. The user's message has the memories and, behind them, the question.
+The system message has the rules, which are the same for every bank, so that all prompts share a prefix, then the agent's
+profile and the operator's rules. The user message has the memories, then the question.
 """
 
 from __future__ import annotations

@@ -2,51 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from hindsight_integrations.model.facts import bare
 
 MOST_OPINIONS = 5  # maximum number of opinions per answer
-
-
-class AnsweredOpinion(BaseModel):
-    """One opinion as a model writes it. A part that is missing or no value of its kind is empty, so that the rest can be read."""
-
-    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
-
-    # Local servers' grammars enforce these bounds, which stops small models that repeat themselves.
-    opinion: str = Field(
-        description='the judgement in the first person with its reason inside: "I think ... because ..."',
-        json_schema_extra={"maxLength": 600},
-    )
-    confidence: float | None = Field(
-        description="how firmly it is held, from 0 to 1",
-        json_schema_extra={"minimum": 0, "maximum": 1},
-    )
-    reasoning: str = Field(description="why it is held, in a sentence", json_schema_extra={"maxLength": 600})
-    based_on: list[str] = Field(
-        description="the numbers of the memories it stands on, at least one",
-        json_schema_extra={"maxItems": 50},
-    )
-    entities: list[str] = Field(
-        description="names of whom and what it is about, as the memories write them",
-        json_schema_extra={"maxItems": 20},
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, given: Any) -> Any:  # noqa: ANN401 - whatever a model wrote
-        if not isinstance(given, dict):
-            return given
-        return {
-            "opinion": text_of(given.get("opinion")),
-            "confidence": _number(given.get("confidence")),
-            "reasoning": text_of(given.get("reasoning")),
-            "based_on": texts_of(given.get("based_on")),
-            "entities": texts_of(given.get("entities")),
-        }
 
 
 def text_of(given: object) -> str:
@@ -60,15 +22,6 @@ def texts_of(given: object) -> list[str]:
     return [str(item) for item in items if isinstance(item, str | int) and not isinstance(item, bool)]
 
 
-def opinions_of(given: object) -> list[object]:
-    """Return the items of a list that can be opinions."""
-    return (
-        [item for item in given if isinstance(item, dict | AnsweredOpinion)]
-        if isinstance(given, list)
-        else []
-    )
-
-
 def _number(given: object) -> float | None:
     if isinstance(given, bool) or not isinstance(given, int | float | str):
         return None
@@ -76,3 +29,45 @@ def _number(given: object) -> float | None:
         return float(given)
     except (ValueError, OverflowError):
         return None
+
+
+class AnsweredOpinion(BaseModel):
+    """One opinion as a model writes it. A part that is missing or no value of its kind is empty, so that the rest can be read."""
+
+    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
+
+    # Local servers' grammars enforce these bounds, which stops small models that repeat themselves.
+    opinion: Annotated[str, BeforeValidator(text_of)] = Field(
+        description='the judgement in the first person with its reason inside: "I think ... because ..."',
+        json_schema_extra={"maxLength": 600},
+    )
+    confidence: Annotated[float | None, BeforeValidator(_number)] = Field(
+        description="how firmly it is held, from 0 to 1",
+        json_schema_extra={"minimum": 0, "maximum": 1},
+    )
+    reasoning: Annotated[str, BeforeValidator(text_of)] = Field(
+        description="why it is held, in a sentence", json_schema_extra={"maxLength": 600}
+    )
+    based_on: Annotated[list[str], BeforeValidator(texts_of)] = Field(
+        description="the numbers of the memories it stands on, at least one",
+        json_schema_extra={"maxItems": 50},
+    )
+    entities: Annotated[list[str], BeforeValidator(texts_of)] = Field(
+        description="names of whom and what it is about, as the memories write them",
+        json_schema_extra={"maxItems": 20},
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_missing_parts(cls, given: Any) -> Any:  # noqa: ANN401 - whatever a model wrote
+        # Defaults would show in the schema, which asks for every part.
+        return {name: given.get(name) for name in cls.model_fields} if isinstance(given, dict) else given
+
+
+def opinions_of(given: object) -> list[object]:
+    """Return the items of a list that can be opinions."""
+    return (
+        [item for item in given if isinstance(item, dict | AnsweredOpinion)]
+        if isinstance(given, list)
+        else []
+    )

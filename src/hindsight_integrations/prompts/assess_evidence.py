@@ -1,6 +1,6 @@
 """The prompt that assesses facts as evidence of opinions: Assess(o, f) of paper section 5.5, and its answer schema.
 
-The rules come first and are the same for every bank; who the agent is follows them; opinions and facts come last.
+The rules come first and are the same for every bank; the agent's profile follows; opinions and facts come last.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from hindsight_integrations.prompts.observe import fact_line
 from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_PAIRS = 20  # maximum number of pairs per prompt; small models answer this many completely
-MOST_TOKENS = 8_192  # tokens of an answer; twenty assessments have about 2,500; the rest is for models that reason first
+# Tokens of an answer; twenty assessments have about 2,500; the rest is for models that reason first.
+MOST_TOKENS = 8_192
 
 
 class AnsweredAssessment(BaseModel):

@@ -15,9 +15,8 @@ from hindsight_integrations.prompts.answered_facts import AnsweredItem, ReadLeni
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage, shown_with
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_TOKENS = (
-    4_096  # maximum of an answer: eight facts take about 600; the rest is for models that reason first
-)
+# Maximum of an answer: eight facts take about 600; the rest is for models that reason first.
+MOST_TOKENS = 4_096
 
 # Local servers' grammars enforce these bounds, which stops models that repeat themselves.
 MOST_FACTS = 12  # per passage of 1,000 characters; the prompt asks for eight

@@ -14,7 +14,8 @@ from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_STATEMENTS = 8  # maximum number per prompt
 MOST_CANDIDATES = 8  # maximum number of memories per statement
-MOST_TOKENS = 4_096  # tokens of an answer; one of all statements has about 300; the rest is for models that reason first
+# Tokens of an answer; one of all statements has about 300; the rest is for models that reason first.
+MOST_TOKENS = 4_096
 
 
 @dataclass(frozen=True, slots=True)

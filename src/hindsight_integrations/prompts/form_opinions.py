@@ -14,9 +14,8 @@ from hindsight_integrations.prompts.answered_opinions import MOST_OPINIONS, Answ
 from hindsight_integrations.prompts.memories import memory_line
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_TOKENS = (
-    4_096  # tokens of an answer; five opinions have about 600, the rest is for models that reason first
-)
+# Tokens of an answer; five opinions have about 600, the rest is for models that reason first.
+MOST_TOKENS = 4_096
 
 
 class AnsweredOpinions(BaseModel):

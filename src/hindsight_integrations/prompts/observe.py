@@ -12,9 +12,8 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_TOKENS = (
-    4_096  # tokens of an answer; seven observations have about 700; the rest is for models that reason first
-)
+# Tokens of an answer; seven observations have about 700; the rest is for models that reason first.
+MOST_TOKENS = 4_096
 
 
 class AnsweredObservation(BaseModel):

@@ -23,7 +23,7 @@ def memory_line(recalled: RecalledUnit, *, numbered: bool = False) -> str:
 
     Args:
         recalled: the unit.
-        numbered: whether to prefix the unit's id, for tools that take one.
+        numbered: whether to prefix the unit's id, for tools that take an id.
     """
     unit = recalled.unit
     return marked_line(
@@ -48,9 +48,9 @@ def marked_line(
     Args:
         text: the memory's text.
         when: its readable date, possibly empty.
-        opinion: whether it is the agent's opinion.
+        opinion: whether the memory is an opinion of the agent.
         confidence: an opinion's confidence in [0, 1], if known.
-        valid: whether it is valid now.
+        valid: whether the memory is valid now.
     """
     marks = [when] if when else []
     if opinion:
@@ -94,7 +94,7 @@ def demo_prompt(question: str, memories: Sequence[str], *, moment: datetime) -> 
     Args:
         question: the user's question.
         memories: the recalled lines; empty for an assistant without memory.
-        moment: when it was asked.
+        moment: when the question was asked.
     """
     parts = [f"Today is {moment.day} {moment:%B} {moment.year}.", question]
     if memories:

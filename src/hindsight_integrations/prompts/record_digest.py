@@ -13,11 +13,11 @@ from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule, readable_time
 
 MOST_NAMED = 3  # maximum number of uncounted records listed
-MOST_PERIODS = 31  # maximum number of days, weeks or months listed, the latest
+MOST_PERIODS = 31  # maximum number of days, weeks or months listed; the latest are kept
 _TIMED = r"(?:today|this week|this month|all time|[A-Z][a-z]{2} \d[^:\n]*)[^:\n]*: (?:sum \S|no records|\d+ records?\b|\S+ \S+ in \d)"
 _OTHER = r"(?:goal at (?:most|least) \S|not counted, |by (?:day|week|month)\b|rows: (?:complete|cut), |figures are of |too many records )"
 DIGEST_LINE = rf"(?:Records, seen on [A-Z][^\n]*: [^\n]* records\b|= (?:{_TIMED}|{_OTHER}))[^\n]*"
-"""Matches a digest's lines above its rows, which a user may paste."""
+"""A pattern for the lines above a digest's rows, which are removed if a user pastes a digest into a message."""
 _CENT = Decimal("0.01")
 _PER = {Granule.DAY: "a day", Granule.WEEK: "a week", Granule.MONTH: "a month"}
 _PERIODS = {Granule.DAY: "days", Granule.WEEK: "weeks", Granule.MONTH: "months"}
@@ -107,8 +107,8 @@ class DigestWords:
         """List records that are not in the figures although a reader might expect them.
 
         Args:
-            why: of all of them.
-            entries: they and their days.
+            why: the reason, which is the same for all entries.
+            entries: the records, each with its first and last day.
         """
         named = ", ".join(
             f"{entry.record.words} on {self._days(days)}" for entry, days in entries[:MOST_NAMED]

@@ -50,8 +50,8 @@ def sorts_line(sorts: Sequence[tuple[tuple[RecordKind, str], int]], *, entity: s
 
     Args:
         sorts: (kind, category, number); the category may be empty.
-        entity: the entity that all are about; None for any.
-        more: whether there are more.
+        entity: the entity that all records are about; None for any.
+        more: whether there are more kinds and categories.
     """
     listed = ", ".join(f"{one_line('/'.join(filter(None, sort)))} ({number})" for sort, number in sorts)
     about = f" about {one_line(entity)}" if entity else ""

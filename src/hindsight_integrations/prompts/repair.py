@@ -21,9 +21,8 @@ from hindsight_integrations.prompts.rendering import template
 
 T = TypeVar("T", bound=BaseModel)
 
-ANSWER_CHARACTERS = (
-    4000  # maximum number of characters of an invalid answer in the repair prompt, which limits its cost
-)
+# Maximum number of characters of an invalid answer in the repair prompt, which limits its cost.
+ANSWER_CHARACTERS = 4000
 PROBLEM_CHARACTERS = 500
 
 

@@ -43,7 +43,7 @@ class Bar:
     Attributes:
         nearness: minimum nearness of the best memory; below it no memory is likely to help, unless `logit` is reached.
         logit: reranker logit that suffices if the nearness is too low; infinity if only the nearness counts.
-        behind: maximum difference between the best final score and another.
+        behind: maximum distance of a memory's final score from the best one.
     """
 
     nearness: float
@@ -107,7 +107,7 @@ def likely_from(run: RecallContext, channels: ChannelResults, ranking: Ranking) 
 
 
 def likely(ranking: Ranking, minimum: float) -> tuple[Ranking, dict[int, Fate]]:
-    """Split off the units with a lower final score; return the remaining ranking and the fate of each other unit by row id."""
+    """Drop units with a final score below `minimum`; return the remaining ranking, and the dropped units' fates by row id."""
     count = int(np.count_nonzero(ranking.scores >= minimum))
     unlikely = dict.fromkeys(ranking.ids[count:].tolist(), Fate.UNLIKELY)
     return (ranking.at(np.arange(count)) if unlikely else ranking), unlikely
@@ -145,15 +145,15 @@ class QuestionNames:
 class AnswerSignals:
     """Evidence of an answer among the returned units; higher is better for each signal.
 
-    "Own" units are those in which the named speaker comes first: a turn of theirs, or a fact about them. If no speaker is named,
-    every unit is an own unit.
+    "Own" units are those in which the named speaker comes first: the speaker's turns, and facts about the speaker. If no
+    speaker is named, every unit is an own unit.
 
     Attributes:
         cosine: cosine of the best own unit, on the reference scale, where 0.3 is the channel floor and 0.7 a semantic link.
         words: BM25 of the best own unit minus that of the best other unit, relative to the higher one, in [-1, 1].
         share: share of own units among the first 15, the n-th weighted by 1/n, in [0, 1].
-        names: share of the question's other names that those 15 mention, in [0, 1]; 1 if there are none.
-        logit: reranker logit of the best own unit; None if the reranker scored none.
+        names: share of the question's other names that the first 15 units mention, in [0, 1]; 1 if there are no such names.
+        logit: reranker logit of the best own unit; None if the reranker scored no own unit.
     """
 
     cosine: float
@@ -302,7 +302,7 @@ def confidence(signals: AnswerSignals, *, named: bool = True) -> float:
 
     With a reranker there are two models, one that uses its logit and one that uses the cosine. If no speaker is named, the higher
     probability counts: a cross-encoder is trained on passages that answer a query, and scores a list of meals low for "what should
-    I cook". If a speaker is named, only the logit's counts, because cosines do not distinguish speakers.
+    I cook". If a speaker is named, only the probability from the logit counts, because cosines do not distinguish speakers.
 
     Args:
         signals: signals of the returned units.

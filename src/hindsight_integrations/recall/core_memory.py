@@ -30,7 +30,7 @@ from hindsight_integrations.recall.context import RecallContext, timed
 from hindsight_integrations.recall.packing import costs, fitting
 from hindsight_integrations.recall.rerank import Ranking
 
-LASTING_SHARE, CURRENT_SHARE = 0.5, 0.25  # of the budget; the latest memories get the rest (no source)
+LASTING_SHARE, CURRENT_SHARE = 0.5, 0.25  # shares of the budget; the latest memories get the rest (no source)
 MOST_LASTING = 500  # number of latest facts in an overview, about 10,000 tokens (no source)
 MOST_CURRENT = 100  # latest memories read per kind of record (no source)
 
@@ -124,7 +124,7 @@ class PromptMemories:
     Attributes:
         ids: row ids in display order, (n,).
         scores: final scores, (n,); memories outside the ranking get its lowest score.
-        reasons: the reason of each row that is included for another reason than its rank, by row id.
+        reasons: the reason of each row that is included for a reason other than its rank, by row id.
     """
 
     ids: IntArray
@@ -185,7 +185,7 @@ def core_budget(query: RecallQuery) -> int:
 
 
 def _core(run: RecallContext, ranking: Ranking, filtered: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return the row ids of core memory within its budget, most similar to the question first, and more facts for a request."""
+    """Return row ids, most similar to the question first: core memory within its budget, and further facts for a request."""
     columns = run.view.columns
     holds = filtered & valid_at(columns, run.query.as_of) & of_types(columns, list(FactType))
     holds[columns.positions(run.items.heads)] = False  # documents are returned only if they match

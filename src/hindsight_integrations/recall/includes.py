@@ -76,7 +76,7 @@ def _sources(item: RecalledUnit, turns: Sequence[SourceTurn] | None) -> list[Uni
 
 
 def _turns(run: RecallContext, units: Mapping[int, RecalledUnit]) -> dict[int, list[SourceTurn]]:
-    """Return the turns of each unit that may be shown, except those returned as verbatim units."""
+    """Return, by row id, each unit's source turns that may be shown, except turns that are returned as verbatim units."""
     query, view = run.query, run.view
     shown = {(item.unit.thread, *item.unit.sources) for item in units.values() if item.unit.speaker}
     stored = view.ledger.turns.of_units(view.bank, np.array(list(units), np.int64))
@@ -107,7 +107,7 @@ def with_history(turn: SourceTurn, columns: Columns, valid: BoolArray) -> Source
 
 
 def _chunks(run: RecallContext, sources: Mapping[UnitSource, Sequence[str]]) -> list[RecalledChunk]:
-    """Return the passages that fit, then the beginning of the first that does not; erased ones are left out.
+    """Return the passages that fit, then the beginning of the first that does not; erased passages are left out.
 
     A passage is 3,000 characters, so skipping one that does not fit (as `pack` does with units) could leave most of a small budget
     unused; its beginning is worth more. Passages are tokenised here, since only units have stored token counts.
@@ -132,7 +132,7 @@ def _chunks(run: RecallContext, sources: Mapping[UnitSource, Sequence[str]]) -> 
 
 
 def _passages(run: RecallContext, sources: Iterable[UnitSource]) -> dict[tuple[str | None, int], str]:
-    """Read the passages of documents among the sources, by document and ordinal; damaged ones are left out."""
+    """Read the passages of documents among the sources, by document and ordinal; damaged passages are left out."""
     documents = dict.fromkeys(source.document_id for source in sources if source.document_id is not None)
     stored = (run.view.ledger.units.document(run.view.bank, document) for document in documents)
     chunks = [chunk for found in stored if found for chunk in found.chunks]
@@ -183,7 +183,7 @@ def stood(view: BankView, rows: IntArray, as_of: datetime | None) -> BoolArray:
 
 
 def entity_observations(run: RecallContext, rows: IntArray) -> tuple[EntityObservations, ...]:
-    """Return observations of the entities these units (by row id) mention, most similar to the question first.
+    """Return observations of the entities that units (by row id) mention, most similar to the question first.
 
     Observations among the units themselves are left out, since their text is already returned.
     """
@@ -211,7 +211,7 @@ def _mentioned(run: RecallContext, rows: IntArray) -> dict[int, Entity]:
 
 
 def _observed(run: RecallContext, mentioned: Mapping[int, Entity], rows: IntArray) -> Mentions:
-    """Return the (observation, entity) pairs of these entities, without the units themselves."""
+    """Return pairs of an observation and an entity for the mentioned entities, without observations that are in `rows`."""
     if "graph" in run.view.failures:
         run.trace.notes.append("entities: left out, the graph is broken")
         return Mentions(np.empty(0, np.int64), np.empty(0, np.int64))
@@ -223,7 +223,7 @@ def _observed(run: RecallContext, mentioned: Mapping[int, Entity], rows: IntArra
 def _by_entity(
     shown: Mapping[int, RecalledUnit], mentioned: Mapping[int, Entity], mentions: Mentions
 ) -> tuple[EntityObservations, ...]:
-    """Group observations by entity; one of several entities is listed once, under the first."""
+    """Group observations by entity; an observation of several entities is listed once, under the first."""
     pairs = set(zip(mentions.units.tolist(), mentions.entities.tolist(), strict=True))
     left = dict(shown)
     found = []
@@ -237,7 +237,7 @@ def _by_entity(
 def _with_stale(
     run: RecallContext, shown: Mapping[int, RecalledUnit], found: tuple[EntityObservations, ...]
 ) -> tuple[EntityObservations, ...]:
-    """Mark entities as stale if the facts of one of their returned observations have changed since."""
+    """Mark an entity as stale if its facts have changed since its observations were made from them."""
     if not found:
         return ()
     ledger, bank = run.view.ledger, run.view.bank
@@ -255,8 +255,8 @@ def _with_stale(
 def source_facts(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple[SourceFact, ...]:
     """Return the facts on which observations among the units are based, most similar to the question first.
 
-    These are the facts they were made from, or those made from the messages they cite. Facts among the units themselves are left
-    out, since their text is already returned.
+        These are the facts from which an observation was made, or facts made from the messages that it cites. Facts among the
+    units themselves are left out, since their text is already returned.
     """
     budget = run.query.source_fact_tokens
     observed = {row: item.unit for row, item in units.items() if item.unit.fact_type in OBSERVED}
@@ -279,7 +279,7 @@ def source_facts(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple
 
 
 def _cited(run: RecallContext, observation: MemoryUnit) -> list[int]:
-    """Return the row ids of units made from the messages a retained observation cites, including the observation."""
+    """Return the row ids of units made from messages that a retained observation cites, and of the observation itself."""
     cited = [(observation.thread, source) for source in observation.sources]
     return run.view.ledger.units.of_messages(run.view.bank, cited).tolist() if cited else []
 

@@ -1,7 +1,7 @@
 """Enumeration of all matching units, page by page, and aggregates over records.
 
-Pagination is by key, not by offset: the next page starts after the last unit of this one, so concurrent retains do not shift
-pages. Units newer than the first page are left out, so an enumeration ends however fast the bank grows.
+Pagination is by key, not by offset: a page starts after the last unit of the previous one, so concurrent retains do not shift
+pages. Units newer than the first page are left out, so an enumeration ends even while memories are added.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 def aggregate(entries: Sequence[RecordEntry], how: Aggregation, *, other: bool = True) -> Aggregate:
     """Compute one value over records, in Decimal arithmetic.
 
-    Compatible units ("km" and "mi") are converted exactly to the most frequent one; of equally frequent ones, the first in time.
+    Compatible units ("km" and "mi") are converted exactly to the most frequent one; if several are equally frequent, to the
+    one that occurs first.
 
     Args:
         entries: the records, in order of time.
@@ -91,7 +92,7 @@ def memories_of(entries: Sequence[RecordEntry]) -> tuple[MemoryUnit, ...]:
 
 
 def _in_one_unit(entries: Sequence[RecordEntry]) -> tuple[str, tuple[str, ...], list[Decimal]]:
-    """Return the most frequent unit, the other units that convert to it, and the numbers in it."""
+    """Return the most frequent unit, the other units that convert to it, and the numbers converted to it."""
     units = [unit_of(entry.record) for entry in entries]
     counted = Counter(units)
     wanted = max(counted, key=lambda unit: counted[unit], default="")
@@ -99,7 +100,7 @@ def _in_one_unit(entries: Sequence[RecordEntry]) -> tuple[str, tuple[str, ...], 
         raise InvalidRequest(
             "records",
             f"their values are in {', '.join(sorted(unit or '(no unit)' for unit in counted))}",
-            f"Pass unit={wanted!r} or another of them, or narrow kind or category.",
+            f"Pass unit={wanted!r} or another of these units, or narrow kind or category.",
         )
     values = [
         converted(entry.record.value, unit, wanted)
@@ -158,7 +159,7 @@ class PageEnd:
     """The end of a page.
 
     Attributes:
-        begins: start of its last unit, microseconds.
+        begins: start of the page's last unit, microseconds.
         row: row id of that unit.
         newest: highest row id when the enumeration began.
     """
@@ -222,9 +223,8 @@ def find_page(
     at = np.flatnonzero(ahead)
     at = at[np.lexsort((columns.ids[at], begins[at]))][: limit + 1]
     page, ids = at[:limit], columns.ids[at[:limit]]
-    stored = view.ledger.units.get(
-        view.bank, ids
-    )  # without units that are damaged or were erased since the view was made
+    # Units that are damaged or were erased since the view was made are omitted.
+    stored = view.ledger.units.get(view.bank, ids)
     held = as_held(stored, view.ledger, view.bank, as_of=wanted.as_of)
     units = tuple(held[row] for row in ids.tolist() if row in held)
     damaged = view.ledger.units.damaged(view.bank, ids) if len(units) < len(ids) else ()

@@ -162,8 +162,8 @@ def pack(
     A larger budget never gives a worse result. Let a < b be budgets, and i the first unit on which the results differ. Up to i
     both used the same P tokens and the same number of units, so k applies to both alike, and every unit that fits a fits b.
     Hence b keeps i and a does not, because P + size(i) > a. So b uses at least P + size(i) > a tokens, more than a can, and
-    the best-ranked unit on which they differ is kept by b. (b's units need not include all of a's: of sizes 6, 5 a budget of 5
-    keeps the second, one of 6 the first.)
+    the best-ranked unit on which they differ is kept by b. (b's units need not include all of a's: of two units of 6 and
+    5 tokens, a budget of 5 keeps the second, and a budget of 6 the first.)
 
     Args:
         tokens: cost of each unit, best first, each >= 0.
@@ -199,8 +199,8 @@ def pack_units(
 ) -> Packed:
     """Pack the ranked units into the query's budget, documents with their valid items (paper eq. 8).
 
-    A document that exceeds the remaining budget is shortened to its best items, and its text gives the number left out. Only the
-    few documents are read and tokenised here; the tokens of all other units were counted when they were retained.
+    A document that exceeds the remaining budget is shortened to its best items, and its text gives the number of items left
+    out. Only the few documents are read and tokenised here; the tokens of all other units were counted when they were retained.
 
     Args:
         ids: row ids, best first, (n,).

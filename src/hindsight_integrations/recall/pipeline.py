@@ -63,7 +63,7 @@ async def recall(query: RecallQuery, view: BankView, services: Services) -> Reca
 def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: BoolArray) -> RecallResult:
     """Fuse and rerank the candidates (paper sections 4.2.3 and 4.2.4), then pack them in one snapshot of the ledger.
 
-    The snapshot is opened after reranking, which may take a second: an open snapshot delays writers.
+    The snapshot is opened after reranking, because reranking may take a second and an open snapshot delays writers.
 
     Args:
         run: the current recall.

@@ -17,7 +17,7 @@ from hindsight_integrations.indexes.columns import (
 from hindsight_integrations.model.arrays import BoolArray
 from hindsight_integrations.model.requests import Budget, RecallQuery, TagsMatch
 
-# All three [recall docs, "How Budget Maps to Pipeline Parameters"].
+# Shares and limits are from the recall docs, "How Budget Maps to Pipeline Parameters".
 ADAPTIVE_SHARES = {Budget.LOW: 0.025, Budget.MID: 0.075, Budget.HIGH: 0.25}
 LEAST_ADAPTIVE, MOST_ADAPTIVE = 20, 2000
 
@@ -25,7 +25,7 @@ LEAST_ADAPTIVE, MOST_ADAPTIVE = 20, 2000
 def adaptive_candidates(max_tokens: int, budget: Budget) -> int:
     """Compute clamp(max_tokens * share, 20, 2000) (recall docs, "How Budget Maps to Pipeline Parameters").
 
-    Recall does not use it, but a fixed number of candidates per budget level, as the docs do by default: the adaptive number
+    Recall uses a fixed number of candidates per budget level instead, the docs' default: the adaptive number
     loses 0.2 to 1.4 points of evidence recall below 4,096 tokens.
 
     Args:

@@ -25,7 +25,7 @@ from hindsight_integrations.language.record_questions import (
     Subject,
     known_things,
     open_tasks,
-    touched,
+    subjects_of,
 )
 from hindsight_integrations.language.records import unit_of
 from hindsight_integrations.language.times.calendar import TimeWindow
@@ -52,7 +52,7 @@ _PERIODS = {"day": Granule.DAY, "week": Granule.WEEK, "month": Granule.MONTH}
 _MEASURED = (RecordKind.EXPENSE, RecordKind.QUANTITY)
 
 Days = tuple[date, date]
-"""First and last day."""
+"""A range of days: the first and the last day."""
 
 
 # Pure functions that compute figures of records per period and against goals, in the bank's days and weeks.
@@ -104,7 +104,7 @@ class CountedRecords:
     Attributes:
         inside: records in the range, in order of time.
         partly: records that lie partly in the range.
-        told_inside: records mentioned in the range that happened outside it.
+        told_inside: records that were mentioned in the range, but happened outside it.
     """
 
     inside: tuple[RecordEntry, ...]
@@ -131,7 +131,7 @@ def within(entries: Iterable[RecordEntry], days: Days | None, calendar: Calendar
 def figures_of(
     entries: Sequence[RecordEntry], when: str, days: Days | None, calendar: Calendar, *, adds_up: bool
 ) -> list[Figures]:
-    """Compute the figures of records per measure, the most frequent first; different currencies are never added.
+    """Compute the figures of records per measure, the most frequent measure first; different currencies are never added.
 
     Args:
         entries: records of the period, in order of time.
@@ -179,7 +179,7 @@ def _figures(
 def sums_of(
     entries: Sequence[RecordEntry], period: Granule, days: Days | None, calendar: Calendar
 ) -> tuple[PeriodValue, ...]:
-    """Return the sum of each day, week or month that has records and overlaps a range of days, in order of time.
+    """Return the sum for each day, week or month that has records and overlaps a range of days, in order of time.
 
     A period that lies only partly in the range is summed whole.
 
@@ -227,7 +227,7 @@ def standing(
     today: date,
     calendar: Calendar,
 ) -> GoalStanding | None:
-    """Compare records with a goal; None if they measure something else, or if one spans several of the goal's periods.
+    """Compare records with a goal; None if the records measure something else, or if one spans several of the goal's periods.
 
     Args:
         target: the goal.
@@ -258,7 +258,7 @@ def standing(
 def target_of(
     entry: RecordEntry, subject: Subject, known: KnownThings, languages: Sequence[Language]
 ) -> GoalTarget | None:
-    """Return the target that a goal sets for a subject's records; None if it has no number or period, or another subject.
+    """Return the target that a goal sets for a subject's records; None if it lacks a number or period, or has another subject.
 
     A spending goal is a maximum; there is no target if it is worded only as a minimum. Other goals are minimums unless worded as a
     maximum; there is no target if they are worded as both.
@@ -291,7 +291,11 @@ def _goal_subject(category: str, unit: str, known: KnownThings) -> tuple[RecordK
         return (matches[0].kind, frozenset(matches[0].categories)) if len(matches) == 1 else None
     if money:
         return None if category else (RecordKind.EXPENSE, frozenset())
-    counted = known.measured_in(unit) if unit and (not category or known.unit(category) == unit) else None
+    counted = (
+        known.measured_in(unit)
+        if unit and (not category or known.unit(category, money=False) == unit)
+        else None
+    )
     return None if counted is None else (counted.kind, frozenset(counted.categories))
 
 
@@ -307,7 +311,7 @@ def _stated_period(stated: str, languages: Sequence[Language]) -> Granule | None
 
 
 def _usual_unit(entries: Sequence[RecordEntry]) -> str:
-    """Return the most frequent unit of the records; of equally frequent ones, the first in time."""
+    """Return the most frequent unit of the records; if several are equally frequent, the one that occurs first."""
     units = [unit_of(entry.record) for entry in entries]
     return max(dict.fromkeys(units), key=units.count, default="")
 
@@ -322,7 +326,7 @@ def _sum(entries: Iterable[RecordEntry], unit: str) -> Decimal:
 
 
 MOST_READ = 2_000  # maximum number of latest memories read for one digest; takes 0.1 s on two cores
-LEAST_ROW = 4  # tokens; limits how many rows are counted (no source)
+LEAST_ROW = 4  # minimum tokens of a row; limits how many rows are counted (no source)
 EVER: Days = (date.min, date.max)
 NEVER: Days = (date.max, date.min)
 BEST = 10  # memories whose records determine the subject if the question names none
@@ -381,7 +385,7 @@ class _RecordQuestion:
             units = run.units(ranking[:BEST]).values()
             return [(unit.text, {(each.kind, each.category) for each in unit.records}) for unit in units]
 
-        subjects = touched(
+        subjects = subjects_of(
             query.text,
             known,
             services.languages,
@@ -524,7 +528,7 @@ class _DigestBuilder:
         return _SubjectRecords(entries, unread, known)
 
     def _known(self, records: Sequence[RecordEntry], more: int) -> Days:
-        """Return the range of days whose records were all read; none if the window does not consist of whole days."""
+        """Return the range of days whose records were all read; no days if the window does not consist of whole days."""
         if self._asked.window is not None and self._days is None:
             return NEVER
         first, last = self._days or EVER
@@ -533,7 +537,10 @@ class _DigestBuilder:
         return first, last
 
     def _listed(self, entries: Sequence[RecordEntry]) -> list[RecordEntry]:
-        """Return the records that overlap the window's days, or begin in it if it does not consist of whole days."""
+        """Return the records that overlap the window's days.
+
+        If the window does not consist of whole days, return the records that begin in it.
+        """
         window = self._asked.window
         if window is None:
             return list(entries)
@@ -544,7 +551,7 @@ class _DigestBuilder:
         return [entry for entry, (begins, ends) in spans if ends >= first and begins <= last]
 
     def _figured(self, read: _SubjectRecords) -> list[str]:
-        """Compute and store figures and goals; return them as lines, none for non-numeric kinds and for history."""
+        """Compute and store figures and goals; return them as lines; no lines for non-numeric kinds and for history."""
         if self._subject.kind not in VALUED or self._run.query.include_invalidated:
             return []
         unit, words, period = self._subject.unit, self._words, self._subject.period

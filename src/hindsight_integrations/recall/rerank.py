@@ -51,7 +51,7 @@ class TurnOrder:
     session: IntArray
 
     def neighbour(self, positions: IntArray, distance: int) -> IntArray:
-        """Return the position of the turn `distance` turns after each one, or before it if negative, (k,); ABSENT if there is none."""
+        """Return, for each of k positions, that of the turn `distance` turns later (earlier if negative), or ABSENT."""
         here = self.place[positions]
         there = here + distance
         exists = np.flatnonzero((here != ABSENT) & (there >= 0) & (there < len(self.at)))
@@ -284,7 +284,7 @@ def docs_score(logit: npt.ArrayLike, *boosts: npt.ArrayLike) -> Float64Array:
 # Weight of the fused score, in logits per rank. Chosen on LoCoMo conversations 26 and 41 (facts) and 26, 41 and 43 (turns), where
 # values from 0.8 to 3 differ by less than a point. With a lower weight the reranker has more influence.
 PRIOR = 2.0
-BATCH = 8  # pairs scored between checks of the deadline, which limits an overrun
+BATCH = 8  # pairs scored between two checks of the deadline; few pairs limit an overrun
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,7 +483,7 @@ def threshold_notes(ranking: Ranking, dropped: Mapping[int, Fate], least: MinSco
 
 
 def proof_counts(view: BankView, rows: IntArray) -> IntArray:
-    """Return the number of facts each unit (by row id) was made from, (n,); 0 for none."""
+    """Return an array of shape (n,): the number of facts from which each unit (by row id) was made, 0 for other units."""
     found: Mapping[int, IntArray] = grounds_of(view, observations_among(view, rows))
     return np.array([len(found.get(row, ())) for row in rows.tolist()], np.int64)
 

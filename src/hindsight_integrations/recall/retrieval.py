@@ -36,7 +36,7 @@ from hindsight_integrations.recall.rerank import channel_threshold, cut
 # Printed by `hindsight-evals bench asked_times` for LoCoMo conversations 26, 41 and 43: the temporal channel gains 0.8, 1.2, 0.4
 # and 0.2 points of evidence recall if the question's window contains 50, 65, 80 and 90 % of the turns, and loses 1.4 at 89 to 100 %.
 UNSELECTIVE = 0.9
-"""Share of the selected memories from which a window is not selective."""
+"""A window that contains at least this share of the selected memories is not selective."""
 LONG = timedelta(days=31)
 """Length up to which a window's words, such as "in May 2023", also appear in the dates of the embedded texts."""
 
@@ -119,7 +119,7 @@ def _within(window: Interval, question: RecallQuestion, selected: Selection) -> 
 
 
 def _is_selective(then: Selection, selected: Selection, notes: list[str]) -> bool:
-    """Return whether a window (`then`: its memories) is selective; if not, add a note."""
+    """Return whether a window with the memories `then` is selective; if not, add a note."""
     share = then.count / max(selected.count, 1)
     if share < UNSELECTIVE:
         return True
@@ -288,7 +288,7 @@ def _analyse(question: RecallQuestion) -> tuple[NamedEntities, Walk]:
 
 
 def _compare_early(relevance: Relevance) -> None:
-    """Compute all cosines with the question in advance: the graph walk needs most of them, and semantic search takes as long.
+    """Compute all cosines with the question while semantic search runs, because the graph walk needs most of them.
 
     Failures are ignored here, because they recur in a channel, which reports them.
     """

@@ -34,7 +34,7 @@ class CandidateTrace:
         dropped: the fate of each dropped unit (below a minimum score, or unlikely to help), by row id.
         likely_from: minimum final score of a unit likely to help.
         packed: units that fit the budget.
-        reasons: the reason of each unit that is returned for another reason than its rank, by row id.
+        reasons: the reason of each unit that is returned for a reason other than its rank, by row id.
     """
 
     channels: ChannelResults
@@ -133,7 +133,7 @@ def _unlikely(score: float, likely_from: float) -> str:
 def _packing_fates(
     candidates: CandidateTrace, query: RecallQuery, tokens: Mapping[int, int]
 ) -> dict[int, tuple[Fate, str]]:
-    """Return the fates of the ranked units in packing, derived by repeating it with the known result."""
+    """Return the fates of the ranked units in packing, derived by repeating the packing with its known result."""
     returned = set(candidates.packed.ids.tolist())
     fates = {row: (Fate.RETURNED, why.words) for row, why in candidates.reasons.items() if row in returned}
     left = query.max_tokens - sum(

@@ -30,8 +30,9 @@ from hindsight_integrations.models.protocols import LanguageModel
 from hindsight_integrations.prompts.merge_background import MergedBackground, merge_background_prompt
 from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.services import Services
+from hindsight_integrations.validation.limits import MAX_BACKGROUND
 
-MAX_CHARACTERS = 500  # a merged background must have fewer characters [earlier paper 10.2]
+CONCISE = 500  # characters that a model is asked to stay under [earlier paper 10.2]
 
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'\u201d\u2019)]*\s+|\n+")
 _ABBREVIATED = re.compile(
@@ -66,7 +67,7 @@ def append_new(current: Sequence[str], snippet: Sequence[str], languages: Sequen
         languages: languages of the bank.
 
     Raises:
-        BackgroundRefused: an attribute would have two values, or the result has 500 characters or more.
+        BackgroundRefused: an attribute would have two values, or the result has more than 4,000 characters.
     """
     for conflict in conflicts([*current, *snippet], snippet, languages):
         raise BackgroundRefused(
@@ -141,15 +142,15 @@ def joined(sentences: Sequence[str]) -> str:
 
 
 def checked_length(background: str) -> str:
-    """Return the background if it is short enough for every prompt.
+    """Return the background if it is as short as `profile.set` requires.
 
     Raises:
-        BackgroundRefused: it has 500 characters or more; it is never truncated.
+        BackgroundRefused: it has more than 4,000 characters; it is never truncated.
     """
-    if len(background) < MAX_CHARACTERS:
+    if len(background) <= MAX_BACKGROUND:
         return background
     raise BackgroundRefused(
-        f"the merged background would have {len(background)} characters; the limit is {MAX_CHARACTERS - 1}",
+        f"the merged background would have {len(background):,} characters; the limit is {MAX_BACKGROUND:,}",
         "Shorten it with bank.profile.set, then merge the rest with bank.profile.merge_background.",
     )
 
@@ -175,7 +176,7 @@ class Merged:
     """A merged background.
 
     Attributes:
-        background: the whole background, in the first person, under 500 characters.
+        background: the whole background, in the first person, at most 4,000 characters.
         tokens_in: prompt tokens the model reported; 0 without a model call.
         tokens_out: completion tokens the model reported.
     """
@@ -208,7 +209,8 @@ async def merge(
         newer: background sentences that are newer than the snippet, normalised by `same_sentence`.
 
     Raises:
-        BackgroundRefused: none of the model's answers is valid; without a model, the texts conflict or have 500 characters or more.
+        BackgroundRefused: none of the model's answers is valid; without a model, the texts conflict or have more than
+            4,000 characters.
         MalformedOutput: none of the model's answers could be parsed.
         ModelUnavailable: the model could not be reached.
         ModelRefused: the service rejected the API key.
@@ -218,7 +220,7 @@ async def merge(
         return Merged(current)
     if model is None:
         return Merged(append_new(old, new, languages))
-    if not old and len(joined(new)) < MAX_CHARACTERS and not any(conflicts(new, new, languages)):
+    if not old and len(joined(new)) < CONCISE and not any(conflicts(new, new, languages)):
         return Merged(joined(new))
     later = [sentence for sentence in old if same_sentence(sentence) in newer]
     if later:  # the sentences keep the order in which they were said
@@ -264,8 +266,9 @@ class MergeCheck:
     def _faults(self, text: str, removed: Sequence[str]) -> Iterator[str]:
         if not text:
             yield "the background is empty"
-        if len(text) >= MAX_CHARACTERS:
-            yield f"it has {len(text)} characters, and must have fewer than {MAX_CHARACTERS}; be more concise"
+        most = min(max(CONCISE, len(self._said)), MAX_BACKGROUND)
+        if len(text) > most:
+            yield f"it has {len(text)} characters, and must have at most {most}; be more concise"
         if in_another_language(text, self._said, tuple(LANGUAGES.values())):
             yield "it is in another language than what was merged"
         yield from self._faults_of_person(text)

@@ -1,7 +1,7 @@
 """Determine the memories and items that a retain invalidates or restores, and the documents that it adds to (design 2.1, 2.2).
 
-Memories that a fact names are processed first, then those equal to an `invalidates` statement, or that a model selected from
-its candidates. The result is a list of validity events; nothing is written here.
+Memories that a fact names are processed first, then those that equal an `invalidates` statement or that a model selected from
+the statement's candidates. The result is a list of validity events; nothing is written here.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def undone_by(ledger: LedgerReader, bank: str, edited: Sequence[Place]) -> list[
 def stated_again_events(
     ledger: LedgerReader, bank: str, units: Sequence[str], *, at: datetime
 ) -> list[ValidityEvent]:
-    """Return events that invalidate again the memories which restored units had invalidated before they were dropped."""
+    """Return events that invalidate again the memories that the restored units had invalidated."""
     events = []
     for stated in _closings(ledger, bank, sorted(units)):
         log = ledger.units.validity(bank, stated.unit_id)
@@ -250,12 +250,12 @@ def _after(log: Sequence[ValidityEvent], moment: datetime) -> datetime:
 
 
 RETRACTABLE = (FactType.WORLD, FactType.EXPERIENCE)  # evidence revises opinions; observations are derived
-SEARCHED = 20  # memories searched for one statement; an equal one ranks first
+SEARCHED = 20  # nearest memories retrieved for each statement; an equal memory ranks first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarMemory:
-    """A memory and its cosine similarity to the searched text."""
+    """A memory and its cosine similarity to the query text."""
 
     unit: MemoryUnit
     cosine: float
@@ -280,7 +280,7 @@ class ChangeScope:
     moved: dict[str, MemoryUnit] = field(default_factory=dict)
 
     def items_of(self, document: MemoryUnit) -> dict[int, MemoryUnit]:
-        """Return all items of a document by number, including invalid items and those of the commit."""
+        """Return all items of a document by number, including invalid items and items added by the commit."""
         ledger, bank = self.view.ledger, self.view.bank
         heads = np.fromiter(ledger.units.row_ids(bank, [document.id]).values(), np.int64)
         rows = (
@@ -471,12 +471,12 @@ _END = " .!\u3002"
 
 @dataclass(frozen=True, slots=True)
 class StatementEffect:
-    """The effect of a statement in `invalidates`, which ends the one valid memory equal to it (design 2.1).
+    """The effect of a statement in `invalidates`: it ends the valid memory equal to it, if there is exactly one (design 2.1).
 
     Attributes:
         ended: the memory that the statement ends; None if it ends no memory.
         candidates: the memories that the statement may refer to if it ends none, the nearest first.
-        similarity: the similarity of the nearest candidate, on the reference scale; 1 if several memories are equal.
+        similarity: the similarity of the nearest candidate, on the reference scale; 1 if several memories equal the statement.
         known: True if the statement ends no memory because the equal memory is invalid already.
     """
 
@@ -489,7 +489,7 @@ class StatementEffect:
 def statement_effect(
     text: str, vector: Vector, position: int, reach: ChangeScope, thresholds: Thresholds
 ) -> StatementEffect:
-    """Determine the effect of a statement of the draft at `position`: it ends the memory equal to it, or none.
+    """Determine the effect of one statement of the draft at `position`.
 
     Args:
         text: the statement that is no longer true.
@@ -556,8 +556,8 @@ class ResolvedName:
 
     Attributes:
         unit: the memory; None if none or several match.
-        refused: the reason why the change has no effect; empty if it has one.
-        candidates: the ids of the memories, if the sources match several.
+        refused: the reason why the change is refused; empty if it is allowed.
+        candidates: the ids of the matching memories, if the sources match several.
     """
 
     unit: MemoryUnit | None
@@ -719,7 +719,7 @@ class Retraction:
     removed: list[Withdrawal] = field(default_factory=list)
     ambiguous: list[Ambiguity] = field(default_factory=list)
     open: list[OpenStatement] = field(default_factory=list)
-    """The statements that a model is to decide."""
+    """The statements whose effect a model has to decide."""
     forgotten: list[ForgetRequest] = field(default_factory=list)
     """The requests to forget, with the memories that they invalidated."""
     refused: dict[str, list[Dropped]] = field(default_factory=dict)
@@ -824,13 +824,13 @@ def retract(
     judgement: Judgement = NOT_ASKED,
     versions: Sequence[ValidityEvent] = (),
 ) -> Retraction:
-    """Apply the changes of each draft in order: first to the memories that it names, then by its statements.
+    """Apply each draft's changes in order: first those to memories it names, then those that follow from its statements.
 
     Args:
         drafts: the drafts of the commit, in order.
         view: a view of the bank.
         thresholds: the similarity thresholds of the embedder.
-        judgement: a model's answer about statements without an equal memory.
+        judgement: a model's answer about the statements that equal no memory.
         versions: the events by which the commit invalidates and restores memories after edits and forks.
     """
     reach = ChangeScope(drafts, view, changed={event.unit_id: event for event in versions})

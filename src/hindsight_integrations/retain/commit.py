@@ -1,4 +1,7 @@
-"""The second half of a retain: resolve, link, invalidate and commit, based on one revision of the bank, on the writer thread."""
+"""The second half of a retain, on the writer thread and based on one revision of the bank.
+
+It resolves entities, links units, determines the memories to invalidate, and commits.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ def without_known_opinions(
     duplicate: float,
     languages: Sequence[Language],
 ) -> IntArray:
-    """Return the positions without opinions that the agent already holds or that an earlier draft states.
+    """Remove from `fresh` the positions of opinions that the agent already holds or that an earlier draft states.
 
     Args:
         fresh: the positions of the new drafts, ascending.
@@ -115,7 +118,7 @@ def says_the_same(
 
 
 def formations(drafts: Sequence[UnitDraft], revision: int) -> OpinionsWrite | None:
-    """Return the formations of the opinions among new drafts, without evidence; None if no draft is an opinion.
+    """Return a formation, without evidence, for each opinion among new drafts; None if no draft is an opinion.
 
     Args:
         drafts: the new drafts.
@@ -188,7 +191,7 @@ def resolve_categories(
     ]
 
 
-ATTEMPTS = 8  # decisions per commit; only another process can cause a RevisionConflict
+ATTEMPTS = 8  # attempts per commit; only another process can cause a RevisionConflict
 
 
 def commit(
@@ -197,7 +200,7 @@ def commit(
     services: Services,
     judgement: Judgement = NOT_ASKED,
 ) -> tuple[Receipt, WriteSet, Retraction, tuple[str, ...]]:
-    """Decide and commit; decide again if the bank changed in between. Then update every index.
+    """Decide what to write and commit it, again if the bank changed in between. Then update every index.
 
     Returns:
         The receipt, the write set, the retraction, and the indexes that are behind.
@@ -327,7 +330,7 @@ def _fork(followed: FollowedThread, view: BankView) -> Fork:
 
 
 def _new_drafts(proposal: Proposal, fresh: IntArray, view: BankView, services: Services) -> list[UnitDraft]:
-    """Return the new drafts in the bank's categories, without opinions that the agent already holds."""
+    """Return the new drafts with the bank's record categories, without opinions that the agent already holds."""
     kept = without_known_opinions(
         fresh,
         proposal.drafts,
@@ -381,7 +384,7 @@ def _superseded(
 
 
 def _still_waiting(proposal: Proposal, known: frozenset[MessageKey]) -> tuple[TaskWrite, ...]:
-    """Return the tasks of passages, except those that another process has retained in the meantime."""
+    """Return the tasks of passages, except for passages that another process has retained in the meantime."""
     if not set(proposal.keys) - known:
         return ()
     return tuple(
@@ -397,7 +400,7 @@ def _waiting(proposal: Proposal, known: frozenset[MessageKey], reread: set[Place
 
 
 def _latest(proposal: Proposal, known: frozenset[MessageKey], view: BankView) -> list[TurnWrite]:
-    """Return the turns to store: those of new message versions or, after a task, of messages not edited since."""
+    """Return the turns to store: those of new message versions or, after a task, of its messages that were not edited since."""
     if not proposal.completed:
         return [turn for turn in proposal.turns if turn.key not in known]
     latest = view.ledger.turns.known(view.bank, [turn.key for turn in proposal.turns])

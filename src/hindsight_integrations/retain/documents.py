@@ -19,7 +19,7 @@ class DocumentPlan:
     """The changes that retaining a document makes.
 
     Attributes:
-        write: the document's row; the hash covers the whole text, including the stored text before `append`.
+        write: the document's row; its hash covers the whole text; with `append`, including the stored text.
         basis: the content hash of the stored version that was compared; None for a new document.
         fresh: the new passages to extract, with new ordinals.
         moved: the known passages with a new position.
@@ -120,7 +120,7 @@ def _places(text: str, chunks: Sequence[ChunkWrite]) -> dict[int, ChunkWrite]:
 
 
 def _find(text: str, passage: str, start: int, taken: Iterable[tuple[int, ChunkWrite]]) -> int:
-    """Return the first free position from `start` at which the passage does not split a word; -1 if there is none."""
+    """Return the first unoccupied position from `start` at which the passage does not split a word; -1 if there is none."""
     at = text.find(passage, start)
     while at >= 0:
         end = at + len(passage)

@@ -408,7 +408,7 @@ class FollowedThread:
         namespace: the name of one of the thread's message lists.
         messages: (id, content hash) of the messages to retain, in order; only the new ones unless `whole`.
         asked: the ids of the messages that a user wrote.
-        whole: True if `messages` is the whole list, False if the list was only continued.
+        whole: True if `messages` is the whole list, False if it contains only the messages added since the last call.
         before: the position up to which the thread was read before.
         seen: the number of messages in the list.
         digest: the hash of the list.
@@ -565,7 +565,7 @@ def with_vectors(drafts: Sequence[UnitDraft], embedder: Embedder) -> list[UnitDr
 
 
 def with_tokens(drafts: Sequence[UnitDraft], tokens: TokenCounter) -> list[UnitDraft]:
-    """Add the token counts of each text (paper eq. 8), full and compact, counted in one batch."""
+    """Add the token counts of each unit's full and compact text (paper eq. 8), counted in one batch."""
     units = [draft.unit for draft in drafts]
     counts = iter(tokens.count([text for unit in units for text in _forms(unit)]))
     return [replace(draft, unit=_counted(draft.unit, counts)) for draft in drafts]
@@ -576,7 +576,7 @@ def _forms(unit: MemoryUnit) -> tuple[str, ...]:
 
 
 def _counted(unit: MemoryUnit, counts: Iterator[int]) -> MemoryUnit:
-    """Set the unit's token counts to the next ones, and remove a compact form that saves no tokens."""
+    """Set the unit's token counts to the next values of `counts`, and remove a compact form that saves no tokens."""
     whole = next(counts)
     if not unit.compact:
         return replace(unit, tokens=whole)

@@ -241,7 +241,7 @@ def screen(
 
     Args:
         answered: the model's list of facts.
-        shown: number of memories shown to the model; references to others are dropped.
+        shown: number of memories shown to the model; references to other numbers are dropped.
     """
     kept: dict[int, ExtractedFact] = {}
     dropped: list[Dropped] = []
@@ -387,7 +387,7 @@ def _known(numbers: Sequence[int], count: int) -> list[int]:
 
 
 def _is_cut(text: str) -> bool:
-    """Return whether constrained decoding cut a text at the schema's limit; longer texts come from servers without it."""
+    """Return whether constrained decoding cut a text at the schema's limit; a longer text shows that the server ignores it."""
     return MOST_CHARACTERS - 2 <= len(text) <= MOST_CHARACTERS and text[-1:] not in _ENDS
 
 
@@ -429,7 +429,7 @@ CONTEXT_MESSAGES = 4  # messages before a chunk, shown to the model so that it c
 class LLMExtractor:
     """An extractor that asks a model for the facts of several passages concurrently.
 
-    Passages without an answer within the timeout of one `extract` are queued.
+    Passages that the model has not answered within the timeout of one `extract` call are queued.
 
     Args:
         model: the model.
@@ -485,7 +485,8 @@ class LLMExtractor:
         """Extract the facts of one waiting passage.
 
         Raises:
-            ModelError: the model is unavailable, or its answer is still malformed; the passage's task already exists.
+            ModelError: the model is unavailable, or its answer is still malformed. The passage is not queued
+                again, since it has a task already.
         """
         extraction = await self._facts(passage)
         for waiting in extraction.waiting:
@@ -528,7 +529,7 @@ class LLMExtractor:
                 tasks = [group.create_task(ask(passage)) for passage in passages]
         except (
             ExceptionGroup
-        ) as failures:  # the first failure cancels the others; callers expect ModelError, not a group
+        ) as failures:  # the first failure cancels the other requests; callers expect a ModelError
             raise failures.exceptions[0] from None
         if answered < len(passages):
             logger.warning(
@@ -540,7 +541,7 @@ class LLMExtractor:
         """Queue passages that a model failed on, if the settings allow it.
 
         Raises:
-            ModelError: the given error, if they do not.
+            ModelError: the settings do not allow it; raises `error`.
         """
         if self._on_failure is OnModelFailure.RAISE:
             raise error
@@ -691,7 +692,7 @@ class EndingJudge:
 
         Args:
             extraction: extraction of one chunk, with a fact for each kept message.
-            passages: passages of these messages, each with the memories to show.
+            passages: the passages with the messages to judge, each with the memories to show.
         """
         asked = _asked(extraction, [message for passage in passages for message in passage.messages])
         shown = dict.fromkeys(unit.id for passage in passages for unit in passage.memories)

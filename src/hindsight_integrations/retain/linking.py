@@ -60,11 +60,11 @@ def temporal_weight(gap_micros: IntArray) -> FloatArray:
 
 
 def temporal_links(points: IntArray, old_points: IntArray) -> list[WeightedLink]:
-    """Link each new unit to its nearest others in time, at most ten each, none below the floor.
+    """Link each new unit to at most ten units nearest in time; links with a weight below the floor are omitted.
 
     Args:
         points: points in time of the new units, microseconds, (n,).
-        old_points: points in time of the bank's units, (m,); unit j is `other` n + j in the pairs.
+        old_points: points in time of the bank's units, (m,); in the returned links, `other` = n + j is unit j of the bank.
     """
     every = np.concatenate([points, old_points])
     order = np.argsort(every, kind="stable")
@@ -92,7 +92,7 @@ def semantic_links(vectors: Matrix, near: Sequence[Hits], threshold: float) -> l
 
     Args:
         vectors: unit-norm vectors of the new units, (n, dimension).
-        near: nearest units in the bank for each vector; row id r is `other` n + r in the pairs.
+        near: nearest units in the bank for each vector; in the returned links, `other` = n + r is row id r.
         threshold: theta_s on this embedder's scale.
     """
     pairs = []
@@ -222,7 +222,7 @@ def _temporal(units: Sequence[MemoryUnit], view: BankView) -> list[WeightedLink]
     spans = np.where(columns.starts == UNDATED, 0, columns.ends - columns.starts)
     reach = (old >= points[short].min() - REACH) & (old <= points[short].max() + REACH) & (spans <= LONG_SPAN)
     reach &= _linked(columns)
-    positions = np.flatnonzero(short)  # of new units with a point in time
+    positions = np.flatnonzero(short)  # positions of the new units that have a point in time
     rows = columns.ids[reach] + len(units)
     others = np.concatenate([positions, rows])
     return [

@@ -1,4 +1,7 @@
-"""The entry points of retain (paper section 4.1): retain, retain_many, follow, extract_waiting. Each prepares, measures and commits."""
+"""The entry points of retain (paper section 4.1): retain, retain_many, follow and extract_waiting.
+
+Each prepares its input, computes vectors and token counts, and commits.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,7 @@ async def store(
     services: Services,
     options: ExtractionOptions = AS_SET,
 ) -> list[RetainResult]:
-    """Measure and commit several retains together, all or nothing; return a result for each.
+    """Compute vectors and token counts for several retains and commit all or none of them; return a result for each.
 
     They must not share a message or document.
     """
@@ -245,9 +248,7 @@ async def extract_waiting(task: Task, llm: LLMExtractor, projector: Projector, s
         extraction = Extraction(((),), dropped=OVERTAKEN)
     if origin.document_id is not None:
         extraction = without_sources(extraction)
-    here = replace(
-        origin, bank=projector.name
-    )  # an archive may have brought the task from a bank of another name
+    here = replace(origin, bank=projector.name)  # a task restored from an archive may name another bank
     by_id = {message.id or "": message for message in passage.messages}
     drafts, dropped = draft_facts(extraction, here, ordinals=(stored.chunk,), messages=by_id)
     messages = whole_messages(stored.keys, passage.messages)
@@ -272,7 +273,7 @@ async def extract_waiting(task: Task, llm: LLMExtractor, projector: Projector, s
     )
 
 
-EARLIER_MESSAGES = 20  # known messages of the list that serve as context of the new ones
+EARLIER_MESSAGES = 20  # known messages before the new ones, shown as their context
 
 Requested = Callable[[Sequence[Any]], RetainRequest | None]
 """A function that builds a request from some messages; it returns None if none of them is to be retained."""
@@ -458,7 +459,7 @@ async def _retain_batch(
                 return [ItemOutcome(None, error) if isinstance(item, Proposal) else item for item in read]
         else:
             return [ItemOutcome(next(results)) if isinstance(item, Proposal) else item for item in read]
-    return [  # one item makes the commit fail; store them one by one to find it
+    return [  # one of the items makes the batch fail; store them one by one to find it
         await _retain_alone(item, projector, services) if isinstance(outcome, Proposal) else outcome
         for item, outcome in zip(batch, read, strict=True)
     ]

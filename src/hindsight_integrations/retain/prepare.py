@@ -73,7 +73,7 @@ RECORD_CHARACTERS = 3  # characters per token, an estimate for the records print
 WIDER = 3  # candidates searched per memory shown
 NEAREST_SHARE = 3  # one third of the places is reserved for the nearest memories, including past ones
 QUESTION_CHARACTERS = (
-    200  # characters from the end of the agent's message that precede the user's turn in a query
+    200  # last characters of the agent's message, which are put before the user's turn in a query
 )
 SAME_DAY = timedelta(days=1)
 
@@ -196,7 +196,7 @@ def is_over(unit: MemoryUnit, ended: Sequence[MemoryUnit], moment: datetime) -> 
 
     Args:
         unit: a memory without items.
-        ended: the memories that it ended.
+        ended: the memories that `unit` ended.
         moment: the time of the passage.
     """
     kinds = {record.kind for record in unit.records}
@@ -484,7 +484,7 @@ def _unread(
 ) -> tuple[frozenset[MessageKey], list[Message], list[Message]]:
     """Return the known keys, the messages to extract, and the messages that are only context.
 
-    New and edited messages are extracted, and those that share a fact with an edited or dropped one.
+    New and edited messages are extracted, and so are messages that share a fact with an edited or dropped one.
     """
     known = bank.ledger.turns.known(bank.name, intake.keys)
     edited = [*(key.place for key in intake.keys if key not in known), *dropped]
@@ -578,7 +578,9 @@ async def _with_endings(
     projector: Projector,
     services: Services,
 ) -> Extraction:
-    """Add to verbatim facts the memories that they end, as judged by a model; it is called only if there are memories to show.
+    """Add to verbatim facts the memories that they end, as judged by a model.
+
+    The model is called only if there are memories to show.
 
     Memories made from earlier versions of the same messages are not shown, since the edit invalidates them.
     """

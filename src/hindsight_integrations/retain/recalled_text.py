@@ -55,7 +55,7 @@ SHARED = 2  # minimum number of content words that a paraphrase shares with the 
 FURTHER = 1  # maximum number of other content words in a paraphrase ("lives" for "moved"), excluding names and numbers
 
 _WORD = re.compile(r"\w+")
-_SPOKEN = re.compile(r"^[\s\-*•>]*\S{1,40}: ", re.MULTILINE)  # "Alice: ", as verbatim memories begin
+_SPOKEN = re.compile(r"^[\s\-*•>]*\S{1,40}: ", re.MULTILINE)  # "Alice: ", the beginning of a verbatim memory
 
 RECALLED_AGAIN = "it repeats a recalled memory"
 NOTHING_STATED = "it states nothing"
@@ -68,7 +68,7 @@ class Worth:
     """The parts of some messages worth remembering.
 
     Attributes:
-        messages: messages reduced to the text worth remembering; those with none are left out.
+        messages: messages reduced to the text worth remembering; messages without any are left out.
         left_out: messages with nothing worth remembering, with reasons.
     """
 
@@ -304,7 +304,7 @@ def _words(text: str) -> str:
 
 
 def _within(part: str, whole: str) -> bool:
-    """Return whether a text contains these words consecutively; fewer than `LEAST_WORDS` words never match."""
+    """Return whether `whole` contains the words of `part` consecutively; fewer than `LEAST_WORDS` words never match."""
     return part.count(" ") >= LEAST_WORDS - 1 and f" {part} " in f" {whole} "
 
 

@@ -21,15 +21,13 @@ from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import MemoryUnit
 
-LISTED_CHARACTERS = (
-    240  # maximum length of the quoted details; a repair prompt quotes 500 characters of a problem
-)
+# Maximum length of the quoted details; a repair prompt quotes 500 characters of a problem.
+LISTED_CHARACTERS = 240
 
 _DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.|\u00ba)?"
 _OF = r"\s+(?:[^\W\d_]{1,3}\s+)?"  # "7 May", "7 of May", "7 de mayo"
-_CLEAR_LETTERS = (
-    4  # characters; shorter month names are also common words ("may", "mar", "ago") and must be capitalised
-)
+# Characters; shorter month names are also common words ("may", "mar", "ago") and must be capitalised.
+_CLEAR_LETTERS = 4
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _EDGES = " .,;:!?\"'\u201c\u201d\u201e\u00ab\u00bb"
 

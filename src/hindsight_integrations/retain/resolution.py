@@ -88,7 +88,10 @@ def merge_score(
 
 
 def may_merge(name: str, known: str, kind: EntityType) -> bool:
-    """Return whether two names may denote one entity: equal numbers, and an edit distance of one or a person's short form."""
+    """Return whether two names may denote one entity.
+
+    Their numbers must be equal, and they must be one edit apart or, for people, one must be a short form of the other.
+    """
     if not same_numbers(name, known):
         return False
     return one_edit_apart(name, known) or (kind == EntityType.PERSON and contains_name(name, known))

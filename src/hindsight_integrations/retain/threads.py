@@ -40,7 +40,7 @@ class ThreadChange:
 
 
 def thread_digests(items: Sequence[Any], first: int) -> tuple[str, str]:
-    """Return the digest of the first messages of a list, and of all its messages, of any role and type.
+    """Return two digests of a list of messages of any role and type: of its first `first` messages, and of all.
 
     The messages are not converted, since a list may have thousands.
 

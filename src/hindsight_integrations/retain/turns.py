@@ -187,7 +187,7 @@ def whole_messages(keys: Iterable[MessageKey], messages: Iterable[Message]) -> d
 
 
 def kept_turns(turns: Iterable[TurnWrite], units: Iterable[MemoryUnit]) -> tuple[TurnWrite, ...]:
-    """Link turns to units with the same text, so that it is not stored twice."""
+    """Link turns to units with the same text, so that the text is not stored twice."""
     same = {(unit.thread, *unit.sources, unit.text): unit.id for unit in units if unit.speaker}
     return tuple(
         replace(turn, unit_id=same.get((*turn.key.place, f"{turn.speaker}: {turn.text}"))) for turn in turns

@@ -119,7 +119,7 @@ class VerbatimExtractor:
         """Extract one fact per passage of a document, in order.
 
         Args:
-            pieces: passages as returned by `passages`, none blank.
+            pieces: passages as returned by `passages`; none is blank.
             timestamp: the time of the document; with None, facts get no occurrence.
             zone: the bank's time zone.
             aliases: names of the bank's entities, matched case-insensitively.
@@ -157,7 +157,8 @@ def passages(text: str) -> list[str]:
 def in_pieces(messages: Iterable[Message]) -> list[Message]:
     """Split messages that are too long to be recalled whole into pieces of at most 2,000 characters.
 
-    Such a long text was probably pasted, and its dates are not those of the sender's events, so the pieces get no timestamp.
+    A text of this length was probably pasted, and its dates are not those of the sender's events, so its pieces get no
+    timestamp.
     """
     return [
         piece

@@ -81,7 +81,7 @@ class LanguageModelContract:
         ids=["prose", "broken-json", "out-of-range"],
     )
     def test_malformed_output_is_carried(self, model_for: ModelFor, output: str, telltale: str) -> None:
-        """The error has the malformed output, for a repair, and names the model."""
+        """The error contains the malformed output, so that it can be repaired, and names the model."""
         model = model_for([output])
         with pytest.raises(MalformedOutput) as caught:
             run(model.complete(verdict_prompt()))

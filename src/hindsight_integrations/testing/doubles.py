@@ -15,7 +15,7 @@ from hindsight_integrations.model.arrays import FloatArray, Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 
 _WORD = re.compile(r"\w+")
-# Stop words; without them unrelated sentences would share most of their features.
+# Ignored words, since otherwise unrelated sentences would share most of their features.
 _STOP_WORDS = """
     a about an and are as at be but by did do does for from had has have he her his how i in is it its me my of on
     or our she that the their them they this to was we were what when where which who why will with you your
@@ -46,7 +46,7 @@ class HashEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Name, dimension, no weights, and hand-set thresholds."""
+        """The embedder's identity, without weights and with hand-set thresholds."""
         return self._identity
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
@@ -75,7 +75,7 @@ class HashEmbedder:
 
 
 class FixedReranker:
-    """Reranker that scores with a function of (query, text); default: the share of the query's words in the text.
+    """Reranker that scores with a function of (query, text), by default the share of the query's words in the text.
 
     Args:
         score: returns the score of one pair.

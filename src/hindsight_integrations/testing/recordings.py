@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from llama_index.core.llms import LLM
 
-KEY_DIGITS = (
-    16  # hex digits of a SHA-256: in a million requests a collision has a probability of 1 in 37 million
-)
+# Hex digits of a SHA-256: in a million requests a collision has a probability of 1 in 37 million.
+KEY_DIGITS = 16
 SCHEMAS = "schemas"
 
 
@@ -60,7 +59,7 @@ class Recording(BaseModel):
         schema_name: the answer's class.
         schema_hash: hash of the answer's JSON schema, to detect changes.
         messages: the messages, system first.
-        answer: an object of the schema; a string if the model wrote none; None if unanswered.
+        answer: an object of the schema; a string if the model wrote no object; None if unanswered.
         problem: why the model's answer was unusable; empty if it was usable.
         model: the answering model's name; empty if unknown.
         tokens_in: prompt tokens reported by the model.
@@ -166,7 +165,7 @@ def write_answer(request: str | Path, answer: Mapping[str, Any] | str, *, model:
     Args:
         request: the request's file, as returned by `unanswered` or named in `MissingAnswer`.
         answer: an object of the request's schema, or a model's text; text that is not a JSON object is replayed as
-            malformed output, which the engine asks to repair.
+            malformed output, which the engine asks the model to repair.
         model: the answering model's name, stored in the file.
 
     Raises:
@@ -353,7 +352,7 @@ class RecordingModel:
         folder: the directory of the recordings; created if missing.
 
     Raises:
-        InvalidRequest: the model is none of these, or its name has no or another provider.
+        InvalidRequest: the model is none of these, or its name has no provider or an unknown one.
         MissingDependency: langchain-openai is not installed.
         ModelRefused: there is no API key.
     """
@@ -400,7 +399,7 @@ class RecordingModel:
 
 
 def _answer(prompt: Prompt[T], done: Completion[T]) -> object:
-    """Return the answer as the model wrote it, since parsing may drop parts; else as parsed."""
+    """Return the answer as the model wrote it, since parsing may drop parts; if it was transformed first, as parsed."""
     written = answer_object(done.text)
     try:
         if written is not None and prompt.schema.model_validate(written) == done.output:

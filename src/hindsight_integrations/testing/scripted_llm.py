@@ -78,19 +78,19 @@ class ScriptedLLM(FunctionCallingLLM):  # type: ignore[misc] # mypy is told to s
 
     @override
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        """The next reply of the script."""
+        """Return the next reply of the script."""
         message = self._next(messages)
         return ChatResponse(message=message, delta=message.content)
 
     @override
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        """The next reply of the script."""
+        """Return the next reply of the script."""
         message = self._next(messages)
         return ChatResponse(message=message, delta=message.content)
 
     @override
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
-        """The next reply of the script, in pieces."""
+        """Return the next reply of the script, in pieces."""
         message = self._next(messages)
 
         def pieces() -> ChatResponseGen:
@@ -100,7 +100,7 @@ class ScriptedLLM(FunctionCallingLLM):  # type: ignore[misc] # mypy is told to s
 
     @override
     async def astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseAsyncGen:
-        """The next reply of the script, in pieces."""
+        """Return the next reply of the script, in pieces."""
         message = self._next(messages)
 
         async def pieces() -> AsyncIterator[ChatResponse]:
@@ -111,17 +111,17 @@ class ScriptedLLM(FunctionCallingLLM):  # type: ignore[misc] # mypy is told to s
 
     @override
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
-        """The next reply of the script, as text."""
+        """Return the next reply of the script, as text."""
         return CompletionResponse(text=str(self._next([_asked(prompt)]).content or ""))
 
     @override
     async def acomplete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
-        """The next reply of the script, as text."""
+        """Return the next reply of the script, as text."""
         return CompletionResponse(text=str(self._next([_asked(prompt)]).content or ""))
 
     @override
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
-        """The next reply of the script, as text in pieces."""
+        """Return the next reply of the script, as text in pieces."""
         message = self._next([_asked(prompt)])
 
         def pieces() -> CompletionResponseGen:
@@ -134,7 +134,7 @@ class ScriptedLLM(FunctionCallingLLM):  # type: ignore[misc] # mypy is told to s
     async def astream_complete(
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponseAsyncGen:
-        """The next reply of the script, as text in pieces."""
+        """Return the next reply of the script, as text in pieces."""
         message = self._next([_asked(prompt)])
 
         async def pieces() -> AsyncIterator[CompletionResponse]:

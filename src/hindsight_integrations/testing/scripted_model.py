@@ -122,7 +122,7 @@ class ScriptedModel(BaseChatModel):
         tool_choice: str | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return the model itself; the script decides which tools are called (reply with an AIMessage)."""
+        """Return the model itself; a tool is called if the script's reply is an AIMessage with a tool call."""
         return self
 
     def _next(self, messages: list[BaseMessage]) -> Reply:

@@ -285,6 +285,6 @@ def _refusal(number: int, kind: str, error: ValidationError) -> ArchiveInvalid:
 
 
 def archived_embedder(fields: Fields) -> EmbedderIdentity | None:
-    """Return the embedder of a validated line of the `banks` table; None if it has none."""
+    """Return the embedder in a validated line of the `banks` table; None if the bank has no embedder."""
     embedder = fields["embedder"]
     return embedder and EmbedderIdentity(**{**embedder, "thresholds": Thresholds(**embedder["thresholds"])})

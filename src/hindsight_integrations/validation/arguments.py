@@ -58,7 +58,7 @@ def checked_tools(value: object) -> tuple[Callable[..., object], ...]:
     """
     tools = [] if value is None else checked_list(value, "tools")
     for tool in tools:
-        if not callable(tool) and not callable(getattr(tool, "ainvoke", None)):  # as LangChain's tools have
+        if not callable(tool) and not callable(getattr(tool, "ainvoke", None)):  # LangChain's have `ainvoke`
             reason = f"{shown(tool)} is not callable"
             raise InvalidRequest("tools", reason, "Pass functions or LangChain tools.")
     return tuple(tools)
@@ -166,7 +166,7 @@ def checked_types(types: object) -> tuple[FactType, ...]:
     """
     kinds = [types] if isinstance(types, str) else checked_list(types, "types")
     if not kinds:
-        raise InvalidRequest("types", "it is empty", "Name at least one network, or leave it out.")
+        raise InvalidRequest("types", "it is empty", "Name at least one network, or omit `types`.")
     return tuple(choice(FactType, kind, "types") for kind in kinds)
 
 

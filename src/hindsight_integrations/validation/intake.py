@@ -69,7 +69,7 @@ def checked_snippet(text: str, field: str) -> str:
 
 
 def speaks_of_agent(item: Any, position: int, *, marked: bool) -> bool:  # noqa: ANN401 - any caller's message type
-    """Return whether a message is a system message that describes the agent, as marked by itself or by the conversation.
+    """Return whether a message is a system message that describes the agent, as marked in it or for its conversation.
 
     Args:
         item: a Message, a dict with role and content, or a LangChain message.
@@ -209,7 +209,7 @@ def take_in(
     documents = documents_in(content)
     if len(documents) > 1:
         raise InvalidRequest(
-            "content", f"it contains {len(documents)} documents", "Pass each as a separate item."
+            "content", f"it contains {len(documents)} documents", "Pass each document as a separate item."
         )
     if documents:
         (document,) = documents
@@ -217,7 +217,7 @@ def take_in(
         marked = checked_flag(document.about_agent, "about_agent") or marked
         return _take_document(document, now=now, dates=dates, append=append, about_agent=marked)
     if append:
-        raise InvalidRequest("append", "only documents can be appended to", "Omit it for messages.")
+        raise InvalidRequest("append", "only documents can be appended to", "Omit `append` for messages.")
     if isinstance(content, Iterable) and not isinstance(content, bytes | Mapping | type):
         items = plain(content)
         return _take_messages(items, now=now, dates=dates, thread=thread, about_agent=marked, redact=redact)
@@ -408,7 +408,7 @@ def _filled(
     dates: LocalDates,
     unread: list[Dropped] | None = None,
 ) -> tuple[str, datetime, Message]:
-    """Return a message's id, its time, and the message with both.
+    """Return a message's id and time, and the message with this id and time.
 
     A message whose time cannot be parsed gets its time of arrival.
 
@@ -426,8 +426,8 @@ def _filled(
     speaker = checked_words(message.speaker, f"speaker of message {position}") or "user"
     given = _moment(message.timestamp, position, dates, unread)
     stamp = as_utc(given, dates.zone) if given else now
-    # A message without an id is identified by position, time and content, so that a list retained again
-    # repeats its messages.
+    # A message without an id is identified by position, time and content, so that its id is the same when the
+    # list is retained again.
     derived = f"{position}:{content_hash(given.isoformat() if given else '', speaker, text)[:16]}"
     identity = _given_id(message.id, position) or derived
     role = None if message.role is None else choice(Role, message.role, f"role of message {position}")

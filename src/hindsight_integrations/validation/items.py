@@ -24,7 +24,7 @@ def checked_namespace(value: object, *, prefix: bool = False) -> Namespace:
 
     Args:
         value: a tuple or list of labels.
-        prefix: True accepts an empty namespace, which matches all.
+        prefix: True accepts an empty namespace, the prefix of all namespaces.
 
     Raises:
         InvalidRequest: the value is not a namespace, or a label is empty, too long or cannot be stored.
@@ -59,7 +59,7 @@ def checked_item_key(value: object) -> ItemKey:
     """Validate a pair of namespace and key.
 
     Raises:
-        InvalidRequest: the value is not such a pair.
+        InvalidRequest: the value is not a pair of a namespace and a key.
     """
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise InvalidRequest(
@@ -233,7 +233,7 @@ def _fields_hold(value: object, fields: Mapping[str, Any]) -> bool:
 
 
 def _field(value: object, name: str) -> Any:  # noqa: ANN401 - JSON
-    """Return a member, or a nested one by a dotted path if no member has that exact name."""
+    """Return the member with this exact name, or else the nested member at this dotted path."""
     if not isinstance(value, Mapping):
         return MISSING
     if name in value:

@@ -23,8 +23,8 @@ MAX_TAG = 256  # characters
 MAX_TOKENS = 10_000_000
 MAX_NAME = 200  # characters of an agent's name
 MAX_BACKGROUND = 4_000  # characters of an agent's background, which is part of the prompt of every answer
-MAX_MENTAL_MODELS = 100  # per bank; all of them are compared with a question
-MAX_MODEL_TOKENS = 8_192  # of a mental model's text
+MAX_MENTAL_MODELS = 100  # per bank; every question is compared with all of them
+MAX_MODEL_TOKENS = 8_192  # tokens of a mental model's text
 MAX_DIRECTIVES = 50  # per bank; the applicable ones are part of a question's prompt
 MAX_DIRECTIVE = 1_000  # characters
 

@@ -69,9 +69,9 @@ def is_node(item: object) -> bool:
 
 
 def documents_of(nodes: Sequence[Any]) -> list[Document]:
-    """Merge nodes to their source documents, in the order of each document's first node.
+    """Merge nodes into their source documents, in the order of each document's first node.
 
-    The text of a document contains no overlap twice, and its metadata is what all its nodes share. Thus a changed document
+    Overlapping text is included only once, and the metadata of a document is what all its nodes share. Thus a changed document
     that passes through a pipeline again replaces its earlier version, although its nodes have new ids. A node without a
     source is a separate document.
 
@@ -98,7 +98,7 @@ def _document(name: str, nodes: list[Any]) -> Document:
 
 
 def whole_text(nodes: Sequence[Any]) -> str:
-    """Join nodes to their source text, without repeating overlaps.
+    """Join nodes into their source text, without repeating overlaps.
 
     Overlaps are found by the nodes' character positions if all have them. Otherwise the overlap of two consecutive nodes is
     the longest end of the first, of at least 20 characters, with which the second begins. White space that a splitter dropped
@@ -125,7 +125,7 @@ def whole_text(nodes: Sequence[Any]) -> str:
 
 
 def _by_place(nodes: Sequence[Any]) -> str:
-    """Join by position, longer nodes first: in a hierarchy of chunks the largest contains the others."""
+    """Join nodes by position, longer nodes first: in a hierarchy of chunks the largest contains the others."""
     text, end = "", 0
     for node in sorted(nodes, key=lambda node: (node.start_char_idx, -len(_text(node)))):
         part, start = _text(node), node.start_char_idx

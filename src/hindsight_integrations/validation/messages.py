@@ -33,7 +33,7 @@ def role_of(message: Message) -> Role:
 def identified(items: Sequence[Any]) -> list[Any]:
     """Give each item of a conversation an id, derived from its text and number of repetitions if it has none.
 
-    Unlike a position, this stays the same when earlier messages are trimmed.
+    Unlike a position, this id stays the same when earlier messages are trimmed.
     """
     # Fast path for a LangGraph state, which may have thousands of messages, all with ids.
     if all(getattr(item, "id", None) for item in items):

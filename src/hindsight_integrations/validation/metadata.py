@@ -28,8 +28,8 @@ from hindsight_integrations.model.metadata import (
 from hindsight_integrations.model.text import clean_text
 
 MAX_METADATA = 16_384  # bytes of keys and values together
-MAX_FILTER_DEPTH = 8  # levels; the limit of tag_groups
-MAX_FILTERS = 64  # the limit of tag lists in tag_groups
+MAX_FILTER_DEPTH = 8  # levels; the same limit as for tag_groups
+MAX_FILTERS = 64  # the same limit as for tag lists in tag_groups
 MAX_FILTER_VALUES = 10_000  # per operator in, nin, any or all
 
 _FORMS = (

@@ -47,7 +47,7 @@ WITH_K: Final[RecallOptions] = {
     "include_records": False,
     "include_core": False,
 }
-"""Overrides of all these defaults if `k` is set: exactly the best `k` memories, without records or core memory."""
+"""Overrides of the defaults above if `k` is set: exactly the best `k` memories, without records or core memory."""
 
 SEARCH_WITH_K: Final[RecallOptions] = {**WITH_K, "max_tokens": MAX_TOKENS}
 """Overrides for retrievers if `k` is set, which remove the token budget as well."""
@@ -98,7 +98,7 @@ def checked_recall_options(options: object) -> dict[str, Any]:
         InvalidRequest: the value is not a mapping, or an option is unknown or specific to one question.
     """
     return _checked_mapping(
-        options, "recall_options", STANDING_RECALL - {"max_tokens"}, 'of recall, as {"k": 5}'
+        options, "recall_options", STANDING_RECALL - {"max_tokens"}, 'of recall, such as {"k": 5}'
     )
 
 
@@ -109,7 +109,7 @@ def checked_reflect_options(options: object) -> dict[str, Any]:
         InvalidRequest: the value is not a mapping, or an option is unknown or specific to one question.
     """
     return _checked_mapping(
-        options, "reflect_options", STANDING_REFLECT, 'of reflect, as {"strategy": "agentic"}'
+        options, "reflect_options", STANDING_REFLECT, 'of reflect, such as {"strategy": "agentic"}'
     )
 
 

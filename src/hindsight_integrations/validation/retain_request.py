@@ -106,9 +106,9 @@ def retain_request(
     Args:
         item: the content to retain.
         bank: the bank.
-        clock: the clock, whose time is the mention time of content without one.
+        clock: the clock, whose time is the mention time of content without a time.
         dates: the time zone and date order of times without their own.
-        append: True appends the text to the document with that id.
+        append: True appends the text to the document with the item's id.
         redact: a function that replaces text which must not be stored.
         options: the overrides of the extraction settings.
 

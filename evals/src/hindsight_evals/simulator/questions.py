@@ -16,9 +16,8 @@ from hindsight_evals.simulator.seeds import QuestionFamily
 from hindsight_evals.simulator.told import Memories, Told, items
 
 MOST_GONE = 40  # invalidated items of a question, the latest; Memora's have up to 24
-LONGEST_LISTED = (
-    7  # days of which a context could hold every purchase; of longer spans only the answer is asked for
-)
+# Days of which a context could hold every purchase; of longer spans only the answer is asked for.
+LONGEST_LISTED = 7
 DOCUMENTS_ASKED = 4
 
 
