@@ -21,6 +21,7 @@ from openai_server import OpenAIServer
 from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
+from hindsight_integrations.config import EmbedderBackend
 from hindsight_integrations.langgraph.agent_server import close_engines
 from hindsight_integrations.testing import MissingAnswer, RecordedModel, unanswered
 from hindsight_integrations.testing.contracts import verdict_prompt
@@ -112,6 +113,16 @@ def test_the_table_lists_every_environment_variable() -> None:
     read = set(re.findall(r'"(HINDSIGHT_\w+)"', SETTINGS.read_text(encoding="utf-8")))
     listed = re.findall(r"^\| `(HINDSIGHT_\w+)` \| `", text_of("models"), re.MULTILINE)
     assert sorted(listed) == sorted(read)
+
+
+def test_the_tables_list_every_embedder() -> None:
+    """Both tables of docs/models.md have each `EmbedderBackend`, and the first names its model."""
+    models = text_of("models")
+    (setting,) = re.findall(r"^\| `HINDSIGHT_EMBEDDER` \| `models.embedder`(.*)$", models, re.MULTILINE)
+    for backend in EmbedderBackend:
+        assert f"`{backend}`" in setting
+        rows = re.findall(rf"^\| `{backend}`.*? \| (.*) \|", models, re.MULTILINE)
+        assert any(backend.model.split("/")[1] in row for row in rows)
 
 
 # docs/memory.md

@@ -41,6 +41,7 @@ from hindsight_integrations.cli.show import (
     tasks_table,
     units_table,
 )
+from hindsight_integrations.config import EmbedderBackend
 from hindsight_integrations.errors import (
     ArchiveInvalid,
     BankNotFound,
@@ -851,7 +852,8 @@ _ADVICE: Mapping[type[HindsightError], str] = {
     MemoryDamaged: "memories of bank {bank!r} are damaged: {units}. Restore the directory from a backup, or erase them "
     f"with: {PROGRAM} forget PATH --unit ID",
     LedgerLost: "{path} has lost memory: {reason}. Nothing was changed. Restore the whole directory from a backup.",
-    EmbedderMismatch: "bank {bank!r} was embedded with {stored}, not {given}. Set HINDSIGHT_EMBEDDER to {stored}.",
+    EmbedderMismatch: "bank {bank!r} was embedded with {stored}, not {given}. Set HINDSIGHT_EMBEDDER "
+    f"to the backend of that model: {', '.join(f'{kind} ({kind.model})' for kind in EmbedderBackend)}.",
     IndexBehind: "the {index} index of bank {bank!r} is behind: {reason}. Nothing is lost; free disk space.",
     IndexOutOfStep: "the {index} index of bank {bank!r} is broken: {reason}. Nothing is lost; run the command again, or "
     "delete the index's directory.",
