@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 import sys
 from collections import Counter, deque
@@ -875,7 +874,6 @@ _REMEDIES = {
 }
 """Shell remedies for an InvalidRequest, by field; other remedies that mention Python are omitted."""
 
-_PYTHON = re.compile(r"\w\(|\w=|`|\b(?:True|None|str|object)\b")
 _SENTENCES = frozenset({"path", "unit_id", "units", "opinion_id", "entity", "message"})
 """Fields whose name is omitted, since the reason names the problem completely."""
 
@@ -886,7 +884,7 @@ def advice(error: HindsightError) -> str:
     if template := next((text for kind, text in _ADVICE.items() if isinstance(error, kind)), None):
         words = template.format(**{name: _listed(value) for name, value in vars(error).items()})
     elif isinstance(error, InvalidRequest):
-        remedy = _REMEDIES.get(error.field, "") if _PYTHON.search(error.remedy) else error.remedy
+        remedy = error.remedy_in_words or _REMEDIES.get(error.field, "")
         reason = error.reason if error.field in _SENTENCES else f"{error.field}: {error.reason}"
         words = f"{reason}. {remedy}"
     return " ".join(words.split())

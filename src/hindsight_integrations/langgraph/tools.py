@@ -246,7 +246,8 @@ class MemoryTool(BaseTool):
         if error.field not in self.arguments_of:
             return error
         argument = self.arguments_of[error.field]
-        return ToolException(_again(self.name, f"{argument}: {error.reason}. {error.remedy}", self.args))
+        wrong = f"{argument}: {error.reason}. {error.remedy_in_words}".rstrip()
+        return ToolException(_again(self.name, wrong, self.args))
 
 
 def wrong_arguments(name: str, takes: tuple[str, ...]) -> Callable[[Any], str]:
@@ -343,8 +344,7 @@ def window(start: date | None, end: date | None) -> tuple[str, str] | None:
     """Convert first and last day, both inclusive, to the half-open window of `bank.records`; None if unbounded."""
     if start is None and end is None:
         return None
-    first = max(start or FIRST_DAY, FIRST_DAY)
-    last = min(end or LAST_DAY, LAST_DAY)
+    first, last = (min(max(day, FIRST_DAY), LAST_DAY) for day in (start or FIRST_DAY, end or LAST_DAY))
     return first.isoformat(), (last + timedelta(days=1)).isoformat()
 
 
