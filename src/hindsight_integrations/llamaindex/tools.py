@@ -140,7 +140,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
         """
         texts = tool_descriptions()
         if fn_name not in texts:
-            return super().get_metadata_from_fn_name(fn_name, spec_functions)  # type: ignore[no-any-return] # of LlamaIndex
+            return super().get_metadata_from_fn_name(fn_name, spec_functions)
         method = getattr(self, fn_name)
         hints = get_type_hints(method)
         fields: dict[str, Any] = {
