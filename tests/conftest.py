@@ -46,7 +46,10 @@ def clock() -> FrozenClock:
 
 @pytest.fixture
 def opener(clock: FrozenClock) -> Iterator[Opener]:
-    """Opens engines with a quick deterministic embedder and no reranker; closes them at the end."""
+    """Opens engines with HashEmbedder and no reranker unless told otherwise; closes them at the end.
+
+    `embeddings=None` opens one with the embedder that its config selects.
+    """
     opened: list[Hindsight] = []
 
     def open_engine(path: str | Path = ":memory:", **options: Any) -> Hindsight:

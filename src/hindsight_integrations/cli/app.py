@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 import sys
 from collections import Counter, deque
@@ -41,6 +40,7 @@ from hindsight_integrations.cli.show import (
     tasks_table,
     units_table,
 )
+from hindsight_integrations.config import EmbedderBackend
 from hindsight_integrations.errors import (
     ArchiveInvalid,
     BankNotFound,
@@ -851,7 +851,8 @@ _ADVICE: Mapping[type[HindsightError], str] = {
     MemoryDamaged: "memories of bank {bank!r} are damaged: {units}. Restore the directory from a backup, or erase them "
     f"with: {PROGRAM} forget PATH --unit ID",
     LedgerLost: "{path} has lost memory: {reason}. Nothing was changed. Restore the whole directory from a backup.",
-    EmbedderMismatch: "bank {bank!r} was embedded with {stored}, not {given}. Set HINDSIGHT_EMBEDDER to {stored}.",
+    EmbedderMismatch: "bank {bank!r} was embedded with {stored}, not {given}. Set HINDSIGHT_EMBEDDER "
+    f"to the backend of that model: {', '.join(f'{kind} ({kind.model})' for kind in EmbedderBackend)}.",
     IndexBehind: "the {index} index of bank {bank!r} is behind: {reason}. Nothing is lost; free disk space.",
     IndexOutOfStep: "the {index} index of bank {bank!r} is broken: {reason}. Nothing is lost; run the command again, or "
     "delete the index's directory.",
@@ -873,7 +874,6 @@ _REMEDIES = {
 }
 """Shell remedies for an InvalidRequest, by field; remedies that mention Python and are not listed here are omitted."""
 
-_PYTHON = re.compile(r"\w\(|\w=|`|\b(?:True|None|str|object)\b")
 _SENTENCES = frozenset({"path", "unit_id", "units", "opinion_id", "entity", "message"})
 """Fields whose name is omitted from the message, because the reason alone describes the problem."""
 
@@ -884,7 +884,7 @@ def advice(error: HindsightError) -> str:
     if template := next((text for kind, text in _ADVICE.items() if isinstance(error, kind)), None):
         words = template.format(**{name: _listed(value) for name, value in vars(error).items()})
     elif isinstance(error, InvalidRequest):
-        remedy = _REMEDIES.get(error.field, "") if _PYTHON.search(error.remedy) else error.remedy
+        remedy = error.remedy_in_words or _REMEDIES.get(error.field, "")
         reason = error.reason if error.field in _SENTENCES else f"{error.field}: {error.reason}"
         words = f"{reason}. {remedy}"
     return " ".join(words.split())

@@ -250,7 +250,7 @@ class MemoryTool(BaseTool):
         except InvalidRequest as error:
             if error.field not in self.arguments_of:
                 raise
-            problem = f"{self.arguments_of[error.field]}: {error.reason}. {error.remedy}"
+            problem = f"{self.arguments_of[error.field]}: {error.reason}. {error.remedy_in_words}".rstrip()
             raise ToolException(_again(self.name, problem, self.args)) from None
 
 
@@ -358,8 +358,7 @@ def window(start: date | None, end: date | None) -> tuple[str, str] | None:
     """Convert first and last day, both inclusive, to the half-open window of `bank.records`; None if unbounded."""
     if start is None and end is None:
         return None
-    first = max(start or FIRST_DAY, FIRST_DAY)
-    last = min(end or LAST_DAY, LAST_DAY)
+    first, last = (min(max(day, FIRST_DAY), LAST_DAY) for day in (start or FIRST_DAY, end or LAST_DAY))
     return first.isoformat(), (last + timedelta(days=1)).isoformat()
 
 

@@ -153,6 +153,7 @@ class NameWords:
         organisation: a word in the name of an organisation.
         possessive: possessive ending of a name.
         nouns: set for languages that capitalise all nouns.
+        uncounted: words after a name and a number that cannot be a counted noun ("Apollo 2 was").
     """
 
     no_names: frozenset[str] = frozenset()
@@ -165,6 +166,7 @@ class NameWords:
     organisation: re.Pattern[str] = NEVER
     possessive: re.Pattern[str] = NEVER
     nouns: NounWords | None = None
+    uncounted: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,14 +15,13 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.model.aggregates import WIDE
 from hindsight_integrations.model.records import is_plural, plural, singular_key
 
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
-
-LOCALES = ("en", "de", "es")
 
 _UNITS = {  # CLDR's unit -> symbol
     "duration-second": "s",
@@ -63,13 +62,20 @@ _UNITS = {  # CLDR's unit -> symbol
 }
 
 
+def _locales() -> list[str]:
+    """Return the codes of the language packs that the CLDR knows."""
+    from babel.localedata import exists
+
+    return [code for code in LANGUAGES if exists(code)]
+
+
 @cache
 def unit_names() -> Mapping[str, str]:
     """Return symbols by case-folded full name, singular and plural."""
     from babel.units import format_unit
 
     found: dict[str, str] = {}
-    for locale in LOCALES:
+    for locale in _locales():
         for unit, symbol in _UNITS.items():
             for number in (1, 2):
                 written = format_unit(number, unit, length="long", locale=locale)
@@ -90,7 +96,7 @@ def currency_names() -> Mapping[str, str]:
 def _names() -> Iterator[tuple[str, str]]:
     from babel.numbers import get_currency_name
 
-    for locale in LOCALES:
+    for locale in _locales():
         for code in currency_codes():
             for count in (None, 1, 2):
                 name = get_currency_name(code, count=count, locale=locale)
@@ -151,7 +157,7 @@ def currency_of(name: str, *, money: bool = False) -> str | None:
     ("all", "cup", "pen", "try").
 
     Args:
-        name: symbol, code or name in English, German or Spanish.
+        name: symbol, code or name in a language with a language pack.
         money: whether it is known to be money; any lower-case code and "pound" then count too.
     """
     if name in currency_codes():
@@ -240,7 +246,7 @@ def physical_symbol(name: str) -> str | None:
     """Return the symbol of a physical unit (SI, "min", "h", "l", "mi", "lb", "day", "week", "month", "year", ...), or None.
 
     Args:
-        name: a full name in English, German or Spanish, an English short form, or a symbol. Case matters only if two
+        name: a full name in a language with a language pack, an English short form, or a symbol. Case matters only if two
             units differ by case alone.
     """
     if power := _POWER.fullmatch(name):

@@ -26,6 +26,7 @@ from sqlalchemy import (
     update,
 )
 
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.ledger.checksums import closing
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import advance
@@ -191,7 +192,7 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
     """Erase within the open transaction; the receipt contains names."""
     target = CommitTarget(connection, row.id, row.revision + 1)
     names = _names(connection, row.id, erasure)
-    whole = WholeNames(names, connection.scalars(_TEXTS, {"bank": row.id}) if names else ())
+    whole = _whole_names(connection, row.id, names)
     selected = {
         *_whole(connection, _chosen(connection, row.id, erasure), whole),
         *_older(connection, row.id, erasure),
@@ -322,6 +323,14 @@ def _older(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     return [row for row, tags in older if _is_tagged(tags, erasure)]
 
 
+def _whole_names(connection: Connection, bank: int, names: Collection[str]) -> WholeNames:
+    """Return a matcher of the names in the texts of a bank."""
+    if not names:
+        return WholeNames(())
+    uncounted = frozenset(chain.from_iterable(each.names.uncounted for each in LANGUAGES.values()))
+    return WholeNames(names, connection.scalars(_TEXTS, {"bank": bank}), uncounted)
+
+
 def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[int]:
     """Leave out units in which the names occur only inside longer names: Apollo 2 is not erased with Apollo."""
     if not whole or not rows:
@@ -339,7 +348,7 @@ def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     if erasure.units:
         rows += connection.scalars(_UNITS, {"bank": bank, "units": erasure.units})
     if erasure.identifiers or erasure.told:
-        names = WholeNames(erasure.told, connection.scalars(_TEXTS, {"bank": bank}) if erasure.told else ())
+        names = _whole_names(connection, bank, erasure.told)
         for row, *texts in connection.execute(_WORDS, {"bank": bank}):
             text = " ".join(map(str, texts))
             if names.stand_in(text) or identifies_any(text, erasure.identifiers):

@@ -58,7 +58,9 @@ class ClientEmbedder:
             with self._lock:
                 if self._identity is None:
                     dimension = self._known_dimension()
-                    thresholds = self._thresholds or calibrate(self.embed_documents, self.embed_query)
+                    thresholds = self._thresholds or calibrate(
+                        self._name, self.embed_documents, self.embed_query
+                    )
                     self._identity = EmbedderIdentity(self._name, dimension, "", thresholds)
         return self._identity
 

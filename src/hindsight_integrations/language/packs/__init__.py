@@ -2,7 +2,8 @@
 
 To add a language, add `<ISO 639-1>.toml` here. Its keys are the fields of `Language` and of its nested dataclasses.
 
-- A pattern is a regular expression. Line breaks and the spaces around them are ignored. `{name}` inserts a part: a pattern
+- A pattern is a regular expression. Line breaks, the spaces around them and the indentation of the first line are
+  removed; a space that is needed there is written `[ ]`. `{name}` inserts a part: a pattern
   from the `parts` of the section or an enclosing one, from `PARTS`, or any word of a time table (`{any_months}`). A part
   `{not_after = "a the"}` rejects matches after these words. Time rules can also use the fragments of their grammar.
 - Words are a space-separated string, or a list if a word contains a space.
@@ -375,9 +376,11 @@ def _listed(words: str | Iterable[str]) -> Iterable[str]:
 
 
 def _joined(text: str) -> str:
-    """Remove a pattern's line breaks and the spaces around them."""
+    """Remove a pattern's line breaks and the spaces around them, and the indentation of its only line."""
     lines = text.split("\n")
-    return text if len(lines) == 1 else "".join(line.strip() for line in lines)
+    if len(lines) == 1:
+        return text.lstrip(" ") if text.startswith("  ") else text
+    return "".join(line.strip() for line in lines)
 
 
 def _spelled_out(written: str) -> Iterator[str]:

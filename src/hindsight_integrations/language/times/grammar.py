@@ -402,7 +402,7 @@ def level_of(meaning: Callable[..., object], least: Level) -> Level:
 
 
 def check_rule(language: str, pattern: str, meaning: Callable[..., object], words: Words) -> None:
-    """Validate a rule: it must have the groups that its meaning reads, and use only words of the tables.
+    """Validate a rule: it must be a regular expression, have the groups that its meaning reads, and use only words of the tables.
 
     Args:
         language: ISO 639-1 code, for the error.
@@ -419,6 +419,10 @@ def check_rule(language: str, pattern: str, meaning: Callable[..., object], word
     unknown = {found[1] for found in _GROUP.finditer(pattern) if found[1]} - _FRAGMENTS
     if unknown:
         raise InvalidRule(language, pattern, f"{{{min(unknown)}}} is not a fragment")
+    try:
+        re.compile(_PLACEHOLDER.sub(r"(?P<\1\2>)", pattern.removesuffix(TIME)))
+    except re.error as error:
+        raise InvalidRule(language, pattern, str(error)) from error
     present = {found[1] or found[2] for found in _GROUP.finditer(pattern)}
     for group in _NEEDS[meaning]:
         if not group.endswith("?") and present.isdisjoint(group.split("|")):
