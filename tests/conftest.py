@@ -66,7 +66,10 @@ def databases(postgres: str) -> Iterator[Databases]:
 
 @pytest.fixture
 def opener(clock: FrozenClock, request: pytest.FixtureRequest) -> Iterator[Opener]:
-    """Opens engines with a quick deterministic embedder and no reranker; closes them at the end."""
+    """Opens engines with HashEmbedder and no reranker unless told otherwise; closes them at the end.
+
+    `embeddings=None` opens one with the embedder that its config selects.
+    """
     opened: list[Hindsight] = []
     databases = request.getfixturevalue("databases") if request.config.getoption("--postgresql") else None
 

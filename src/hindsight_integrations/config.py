@@ -271,6 +271,17 @@ class EmbedderBackend(StrEnum):
     STATIC = "static"
     SENTENCE_TRANSFORMERS = "sentence-transformers"
 
+    @property
+    def model(self) -> str:
+        """The name of its model, as banks record it."""
+        match self:
+            case EmbedderBackend.ONNX:
+                return "BAAI/bge-small-en-v1.5"
+            case EmbedderBackend.STATIC:
+                return "minishlab/potion-base-8M"
+            case EmbedderBackend.SENTENCE_TRANSFORMERS:
+                return "sentence-transformers/all-MiniLM-L6-v2"
+
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:

@@ -36,10 +36,12 @@ and the like instead of giving up.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 _LONGEST_SHOWN = 100  # maximum characters of a value in a message
+_PYTHON = re.compile(r"\w\(|\w=|`|\b(?:True|None|str|object)\b")
 
 
 def shown(value: object) -> str:
@@ -83,6 +85,11 @@ class InvalidRequest(HindsightError, ValueError):
     def __init__(self, field: str, reason: str, remedy: str) -> None:
         self.field, self.reason, self.remedy = field, reason, remedy
         super().__init__(f"{field}: {reason}. {remedy}")
+
+    @property
+    def remedy_in_words(self) -> str:
+        """The remedy; empty if it is Python code, which a shell or an agent's model cannot use."""
+        return "" if _PYTHON.search(self.remedy) else self.remedy
 
 
 class WrongDimension(InvalidRequest):

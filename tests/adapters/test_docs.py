@@ -14,15 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from babel import Locale
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START
 from openai_server import OpenAIServer
 from postgres_server import Databases
 from table import every_row
+from tool_calling import GOLDEN_TOOLS
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
+from hindsight_integrations.config import EmbedderBackend
 from hindsight_integrations.langgraph.agent_server import close_engines
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.testing import MissingAnswer, RecordedModel, unanswered
 from hindsight_integrations.testing.contracts import verdict_prompt
 from hindsight_integrations.testing.scripted_llm import ScriptedLLM
@@ -113,6 +117,28 @@ def test_the_table_lists_every_environment_variable() -> None:
     read = set(re.findall(r'"(HINDSIGHT_\w+)"', SETTINGS.read_text(encoding="utf-8")))
     listed = re.findall(r"^\| `(HINDSIGHT_\w+)` \| `", text_of("models"), re.MULTILINE)
     assert sorted(listed) == sorted(read)
+
+
+def test_the_tables_list_every_embedder() -> None:
+    """Both tables of docs/models.md have each `EmbedderBackend`, and the first names its model."""
+    models = text_of("models")
+    (setting,) = re.findall(r"^\| `HINDSIGHT_EMBEDDER` \| `models.embedder`(.*)$", models, re.MULTILINE)
+    for backend in EmbedderBackend:
+        assert f"`{backend}`" in setting
+        rows = re.findall(rf"^\| `{backend}`.*? \| (.*) \|", models, re.MULTILINE)
+        assert any(backend.model.split("/")[1] in row for row in rows)
+
+
+def test_every_language_and_agent_tool_is_named() -> None:
+    """README.md and docs/models.md name the languages that have a pack, the pages of the integrations their tools."""
+    for code in LANGUAGES:
+        name = Locale.parse(code).get_display_name("en")
+        assert name
+        assert name in text_of("models")
+        assert name in (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    for page in ("langgraph", "llamaindex"):
+        for tool in GOLDEN_TOOLS[page]:
+            assert f"`{tool}`" in text_of(page)
 
 
 # docs/memory.md

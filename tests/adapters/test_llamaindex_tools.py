@@ -51,14 +51,9 @@ def test_what_is_kept_is_found(bank: MemoryBank, face: str) -> None:
 
 def test_a_model_chooses_words_alone(bank: MemoryBank) -> None:
     """Neither bank nor tags nor budgets are arguments of a tool: an injected order could use them."""
-    shapes = {
-        name: list(tool.metadata.get_parameters_dict()["properties"]) for name, tool in tools_of(bank).items()
-    }
-    assert shapes == {
-        "retain_memory": ["content"],
-        "recall_memories": ["query"],
-        "reflect_on_memories": ["question"],
-    }
+    for tool in tools_of(bank).values():
+        arguments = tool.metadata.get_parameters_dict()["properties"]
+        assert not {"bank", "tags", "metadata", "budget", "max_tokens"} & set(arguments)
     assert all(len(tool.metadata.description) > 60 for tool in tools_of(bank).values())
 
 

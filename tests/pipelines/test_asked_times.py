@@ -10,6 +10,7 @@ from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.config import StorageConfig
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.model.arrays import FloatArray, Vector
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.trace import Channel
@@ -59,7 +60,7 @@ class Street:
     def __init__(self) -> None:
         self.embedder, self.reranker = Embedder(), Reranker()
         settings = HindsightConfig(
-            storage=StorageConfig(vectors="exact", keywords="fts5"), languages=("en", "de", "es")
+            storage=StorageConfig(vectors="exact", keywords="fts5"), languages=tuple(LANGUAGES)
         )
         self.engine = Hindsight.open(
             ":memory:", embeddings=self.embedder, reranker=self.reranker, config=settings

@@ -10,11 +10,12 @@ from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.model.erasure import WholeNames
 
 LIGHT = HindsightConfig(
     storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5),
-    languages=("en", "de", "es"),
+    languages=tuple(LANGUAGES),
 )
 
 

@@ -14,6 +14,7 @@ from table import every_row
 
 from hindsight_integrations import AsyncHindsight, Hindsight, MemoryBank
 from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.model.record_digest import Figures, RecordDigest
 from hindsight_integrations.model.reflections import Reflection
 from hindsight_integrations.testing.scripted_model import ScriptedModel
@@ -21,7 +22,7 @@ from hindsight_integrations.testing.scripted_model import ScriptedModel
 NOW = "2025-06-15T20:00:00+00:00"  # a Sunday
 CONFIG = HindsightConfig(
     storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5),
-    languages=("en", "de", "es"),
+    languages=tuple(LANGUAGES),
 )
 
 

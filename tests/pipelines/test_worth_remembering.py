@@ -9,6 +9,7 @@ from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.model.time import readable_time
 
 KEPT, ASKED = True, False
@@ -180,7 +181,7 @@ def test_a_question_is_known_and_its_turn_is_kept(open_for: Any, text: str) -> N
 
 
 def test_with_several_languages_a_question_is_one_in_its_own(open_for: Any) -> None:
-    bank = open_for("en", "de", "es").bank("nora")
+    bank = open_for(*LANGUAGES).bank("nora")
     for number, (_, text, _) in enumerate(TABLE):
         bank.retain([{**said(text)[0], "id": f"m{number}"}], thread=f"t{number}")
     kept = {unit.text.removeprefix("Nora: ") for unit in bank.units(limit=200).units}

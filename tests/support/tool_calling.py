@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
+
+GOLDEN_TOOLS: dict[str, dict[str, Any]] = json.loads(
+    (Path(__file__).parents[1] / "golden" / "tools.json").read_text(encoding="utf-8")
+)
+"""The agent tools of each integration, by name, as tests/golden/test_tools.py records them."""
 
 
 class Scripted(GenericFakeChatModel):

@@ -66,7 +66,7 @@ def test_paraphrases_are_closer_than_unrelated_texts(potion: StaticEmbedder) -> 
 
 def test_the_shipped_thresholds_are_what_it_measures(potion: StaticEmbedder) -> None:
     """The thresholds were measured with these weights and these pairs, and still hold."""
-    found = calibrate(potion.embed_documents, potion.embed_query)
+    found = calibrate("potion", potion.embed_documents, potion.embed_query)
     for name in ("semantic_link", "channel_floor", "duplicate"):
         assert getattr(found, name) == pytest.approx(getattr(POTION_THRESHOLDS, name), abs=0.005)
 

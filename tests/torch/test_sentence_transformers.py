@@ -151,7 +151,7 @@ def test_paraphrases_are_closer_than_unrelated_texts(minilm: SentenceTransformer
 
 def test_the_shipped_thresholds_are_what_it_measures(minilm: SentenceTransformersEmbedder) -> None:
     """MiniLM is the scale the papers' numbers stand on, and still is with this library and these weights."""
-    found = calibrate(minilm.embed_documents, minilm.embed_query)
+    found = calibrate("minilm", minilm.embed_documents, minilm.embed_query)
     for name in ("semantic_link", "channel_floor", "duplicate"):
         assert getattr(found, name) == pytest.approx(getattr(MINILM_THRESHOLDS, name), abs=0.005)
 

@@ -59,7 +59,7 @@ class Concepts:
 
 
 def thresholds_of(embedder: Concepts) -> Thresholds:
-    return calibrate(embedder.embed_documents, embedder.embed_query)
+    return calibrate("test", embedder.embed_documents, embedder.embed_query)
 
 
 @given(st.floats(-1.0, 1.0))
@@ -131,10 +131,12 @@ def test_an_embedder_without_meaning_keeps_the_papers_numbers(caplog: pytest.Log
             vectors[text] = drawn / np.linalg.norm(drawn)
         return vectors[text]
 
-    found = calibrate(lambda texts: np.stack([embed_query(text) for text in texts]), embed_query)
+    found = calibrate("random", lambda texts: np.stack([embed_query(text) for text in texts]), embed_query)
     assert (found.semantic_link, found.duplicate) == (0.7, 0.92)
     assert found.channel_floor <= 0.3
-    assert "does not separate related from unrelated" in caplog.text
+    warning = "random does not separate related from unrelated {} of calibration_pairs.json"
+    for pairs in ("paraphrases", "questions"):
+        assert warning.format(pairs) in caplog.text
 
 
 def test_the_held_pairs_are_apart() -> None:
@@ -148,7 +150,7 @@ def test_the_held_pairs_are_apart() -> None:
 def test_the_shipped_constants_are_what_the_model_measures() -> None:
     """The default embedder's thresholds were measured with these weights and these pairs, and still hold."""
     embedder = OnnxEmbedder(offline=True)
-    found = calibrate(embedder.embed_documents, embedder.embed_query)
+    found = calibrate("test", embedder.embed_documents, embedder.embed_query)
     for name in ("semantic_link", "channel_floor", "duplicate"):
         assert getattr(found, name) == pytest.approx(getattr(BGE_SMALL_INT8_THRESHOLDS, name), abs=0.02)
 

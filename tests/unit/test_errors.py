@@ -11,7 +11,7 @@ from typing import get_type_hints
 
 from table import every_row
 
-from hindsight_integrations.errors import HindsightError
+from hindsight_integrations.errors import HindsightError, InvalidRequest
 
 
 def error_classes(parent: type[HindsightError] = HindsightError) -> Iterator[type[HindsightError]]:
@@ -52,3 +52,16 @@ def test_an_error_comes_back_whole_from_another_process(kind: type[HindsightErro
     for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301 - our own bytes
         assert type(twin) is kind
         assert (str(twin), twin.args, vars(twin)) == (str(error), error.args, vars(error))
+
+
+@every_row(
+    ("remedy", "words"),
+    [
+        ("Pass another name.", "Pass another name."),
+        ("List them with entities.list().", ""),
+        ("Use worker=True.", ""),
+    ],
+)
+def test_a_remedy_in_python_is_not_for_everybody(remedy: str, words: str) -> None:
+    """A shell and an agent's model are not told to call Python."""
+    assert InvalidRequest("entity", "'Bob' is not known", remedy).remedy_in_words == words

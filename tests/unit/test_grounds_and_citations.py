@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.language.packs import languages_of
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.results import RecallResult
@@ -23,7 +23,7 @@ from hindsight_integrations.reflect.citations import (
     references,
 )
 
-LANGUAGES = languages_of(["en", "de", "es"])
+KNOWN_LANGUAGES = tuple(LANGUAGES.values())
 MOMENT = datetime(2024, 6, 12, tzinfo=UTC)
 
 COMMUTE = Ground("Remote work removes the commute of the whole team.", ("commute",))
@@ -47,20 +47,22 @@ def test_what_a_text_takes_from_a_memory_it_does_not_cite_makes_it_a_ground(
     text: str, expected: set[str]
 ) -> None:
     """A number, name or rare word found in one uncited memory only makes it a ground."""
-    assert set(completed_grounds(text, [COMMUTE], SHOWN, LANGUAGES)) == expected
+    assert set(completed_grounds(text, [COMMUTE], SHOWN, KNOWN_LANGUAGES)) == expected
 
 
 def test_what_the_question_says_is_taken_from_the_question() -> None:
     """Words of the question do not make memories grounds."""
     text = "I think remote work removes too much commute for Quillon."
     asked = Ground("What would Quillon say about remote work?")
-    assert set(completed_grounds(text, [COMMUTE, asked], SHOWN, LANGUAGES)) == {"commute"}
+    assert set(completed_grounds(text, [COMMUTE, asked], SHOWN, KNOWN_LANGUAGES)) == {"commute"}
 
 
 def test_a_name_is_taken_from_every_memory_that_has_it() -> None:
     """Every memory with the name is a ground, so that forgetting any of them reaches the text."""
     named = [Ground(f"Quillon went to place number {place}.", (f"q{place}",)) for place in range(8)]
-    found = completed_grounds("I trust Quillon because of all that.", [COMMUTE], [COMMUTE, *named], LANGUAGES)
+    found = completed_grounds(
+        "I trust Quillon because of all that.", [COMMUTE], [COMMUTE, *named], KNOWN_LANGUAGES
+    )
     assert set(found) == {"commute", *(f"q{place}" for place in range(8))}
 
 
@@ -69,7 +71,7 @@ def test_what_is_cited_is_always_a_ground_and_nothing_else_than_what_was_shown(
     text: str, cited: set[Ground]
 ) -> None:
     """Every cited memory is a ground, and only shown memories are."""
-    found = set(completed_grounds(text, list(cited), SHOWN, LANGUAGES))
+    found = set(completed_grounds(text, list(cited), SHOWN, KNOWN_LANGUAGES))
     assert {each for ground in cited for each in ground.unit_ids} <= found
     assert found <= {each for ground in SHOWN for each in ground.unit_ids}
 

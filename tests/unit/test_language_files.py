@@ -63,6 +63,14 @@ def test_a_language_is_a_file(tmp_path: Path) -> None:
     assert window.interval.start == datetime(2024, 5, 13, tzinfo=UTC)
 
 
+def test_the_indentation_of_a_pattern_is_not_part_of_it(tmp_path: Path) -> None:
+    """A pattern may start on the line after its quotes; a leading space of its own stays."""
+    patterns = "negation = '''\n  \\bne\\b'''\n[names]\nverb = ' [A-Z]'\n"
+    language = read_language(written(tmp_path, patterns), ModuleType("fr"))
+    assert language.negation.pattern == r"\bne\b"
+    assert language.names.verb.pattern == " [A-Z]"
+
+
 @every_row(
     ("old", "new", "key", "reason"),
     [
@@ -71,6 +79,7 @@ def test_a_language_is_a_file(tmp_path: Path) -> None:
         ("{in}la", "{into}la", "times.rules", "{into} is not a known part"),
         ('"near_day"', '"nearest"', "times.rules", "'nearest'"),
         ('= "week"', '= "weak"', "times.units", "'weak'"),
+        ("{which}'", "({which}'", "times", "missing )"),
         ("{which}'", "{year}'", "times", "which_unit needs the group which"),
         ('"(?:dans )?"', '"{in}"', "times.rules", "{in} is a part of itself"),
         ('= "le la', "= le la", "", "Invalid value"),

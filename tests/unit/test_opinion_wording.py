@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.language.packs import languages_of
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.reflect.opinions.proposed import LONGEST_OPINION, fault, plain
 
-LANGUAGES = languages_of(["en", "de", "es"])
+KNOWN_LANGUAGES = tuple(LANGUAGES.values())
 
 KEPT = (
     "I think the ferry beats the bridge because nobody is ever stuck in traffic on it.",
@@ -64,32 +64,34 @@ REFUSED = {
 @every_row("text", KEPT)
 def test_an_opinion_with_its_reason_is_kept(text: str) -> None:
     """Opinions with reasons are accepted in English, German and Spanish."""
-    assert fault(text, LANGUAGES) == ""
+    assert fault(text, KNOWN_LANGUAGES) == ""
 
 
 @every_row(("kind", "text"), [(kind, text) for kind, texts in REFUSED.items() for text in texts])
 def test_what_is_no_opinion_of_ones_own_is_refused(kind: str, text: str) -> None:
     """Other texts are rejected with a reason that the model can act on."""
-    assert fault(text, LANGUAGES), kind
+    assert fault(text, KNOWN_LANGUAGES), kind
 
 
 def test_quotes_around_the_whole_are_no_quotation() -> None:
     """Quotes around the whole opinion are ignored."""
     assert plain(f'"{KEPT[0]}"') == KEPT[0]
     assert plain(f"  \u201e{KEPT[0]}\n\u201c ") == KEPT[0]
-    assert fault(f'"{KEPT[0]}"', LANGUAGES) == ""
+    assert fault(f'"{KEPT[0]}"', KNOWN_LANGUAGES) == ""
 
 
 def test_hedges_and_reasons_are_left_to_the_model() -> None:
     """No word for "because" or "perhaps" is looked for, and of a language without words for persons none."""
-    assert fault("Planned in haste, the ferry still seems to me better than the bridge.", LANGUAGES) == ""
-    assert fault("Minusta lautta on parempi kuin silta, koska siellä ei ole ruuhkaa.", LANGUAGES) == ""
+    assert (
+        fault("Planned in haste, the ferry still seems to me better than the bridge.", KNOWN_LANGUAGES) == ""
+    )
+    assert fault("Minusta lautta on parempi kuin silta, koska siellä ei ole ruuhkaa.", KNOWN_LANGUAGES) == ""
 
 
 @given(text=st.text(max_size=2 * LONGEST_OPINION))
 def test_any_text_gets_an_answer(text: str) -> None:
     """Any text gives a result without raising."""
-    assert isinstance(fault(text, LANGUAGES), str)
+    assert isinstance(fault(text, KNOWN_LANGUAGES), str)
 
 
 @every_row(
@@ -100,5 +102,5 @@ def test_no_text_takes_long(piece: str) -> None:
     """Repetitive texts are checked quickly."""
     text = (piece * LONGEST_OPINION)[: LONGEST_OPINION - 1]
     began = time.perf_counter()
-    fault(text, LANGUAGES)
+    fault(text, KNOWN_LANGUAGES)
     assert time.perf_counter() - began < 0.5

@@ -20,13 +20,15 @@ from hindsight_integrations.validation.archive import archived_embedder, check_l
 from hindsight_integrations.validation.arguments import ExportTarget, checked_file
 
 FORMAT, VERSION = "hindsight-memory-archive", 1
-DEVELOPMENT_FORMAT = "hindsight-archive"  # format name in versions 1 to 6, written by development versions
-LONGEST_LINE = 2**26  # characters; fits a task of four million characters, each escaped as up to twelve
-LINE = "the line"  # named in errors that concern no field
+# The format's name in versions 1 to 6, which development versions wrote.
+DEVELOPMENT_FORMAT = "hindsight-archive"
+# Maximum number of characters; a task of four million characters fits, each escaped as up to twelve.
+LONGEST_LINE = 2**26
+LINE = "the line"  # name used in errors that concern no single field
 
 
 def write_archive(file: IO[str], rows: Iterable[ArchiveRow]) -> int:
-    """Write header, rows and seal; return the number of memories."""
+    """Write the header, the rows and the seal of an archive; return the number of memories."""
     seal = hashlib.sha256()
     counts = {"rows": 0, "units": 0}
     _put(file, {"format": FORMAT, "version": VERSION}, seal)
@@ -49,11 +51,11 @@ def _put(file: IO[str], value: Json, seal: hashlib._Hash) -> None:
 
 
 def read_archive(file: IO[str]) -> Iterator[ArchiveRow]:
-    """Yield the rows of an archive from the current position of the file, each checked; finally check the seal.
+    """Check and yield the rows of an archive from the current position of the file; finally check the seal.
 
     Raises:
-        ArchiveInvalid: it is not an archive, was made by a development version or a newer version, is damaged or truncated, or
-            has an invalid line.
+        ArchiveInvalid: the file is not an archive, was made by a development version or a newer version, is damaged or
+            truncated, or has an invalid line.
     """
     seal, units, number = hashlib.sha256(), 0, 0
     for number, line in _lines(file):
@@ -77,7 +79,7 @@ def read_archive(file: IO[str]) -> Iterator[ArchiveRow]:
 
 
 def _lines(file: IO[str]) -> Iterator[tuple[int, str]]:
-    """Yield the lines with their numbers, from 1; refuse lines that are too long."""
+    """Yield the lines of a file with their numbers, from 1; reject lines that are too long."""
     number = 0
     while line := _line(file, number := number + 1):
         yield number, line
@@ -209,7 +211,7 @@ class AsyncArchive(BankVerbs):
         return count
 
     def _matching(self, rows: Iterator[ArchiveRow]) -> Iterator[ArchiveRow]:
-        """Yield the rows; fail if the archive's embedder is not the engine's."""
+        """Yield the rows of an archive; fail if its embedder is not the engine's."""
         own = self._context.services.embedder.identity
         for row in rows:
             embedder = archived_embedder(row.fields) if row.kind == "banks" else None

@@ -31,7 +31,7 @@ class BankContext:
     """One bank, independent of whether its indexes are open.
 
     Args:
-        header: header of the bank; only its name and generation are used, which never change.
+        header: header of the bank, of which only the name and the generation are used, because these never change.
         banks: the engine's open banks.
         services: services of the engine.
 
@@ -77,7 +77,7 @@ class BankContext:
         return self.projection.problems()
 
     def transaction(self) -> AbstractContextManager[tuple[BankView, Transaction]]:
-        """Begin a transaction on the bank, with a view of its state. Writer thread only."""
+        """Begin a transaction on the bank; it comes with a view of the bank's state. Writer thread only."""
         return self.projection.transaction()
 
     def leased(self) -> AbstractAsyncContextManager[BankProjection]:
@@ -125,7 +125,7 @@ class BankContext:
         return stored
 
     def claim_embedder(self) -> None:
-        """Record the engine's embedder if the bank has none yet, else check that it is the same.
+        """Record the engine's embedder if the bank has no embedder yet, else check that both are the same.
 
         Raises:
             EmbedderMismatch: the bank's vectors were made by another embedder.
@@ -139,7 +139,7 @@ class BankContext:
 
 
 def check_writable(services: Services, verb: str) -> None:
-    """Refuse a method that writes if the engine is read-only.
+    """Reject a call of a method that writes if the engine is read-only.
 
     Raises:
         InvalidRequest: the engine was opened read-only; the error names the method.
@@ -152,7 +152,7 @@ class BankVerbs:
     """Base class of a bank's methods and of its namespaces."""
 
     namespace: ClassVar[str] = ""
-    """The attribute of the bank with these methods; empty for the bank's own methods."""
+    """Name of the bank's attribute that has these methods; empty for the bank's own methods."""
 
     def __init__(self, context: BankContext) -> None:
         self._context = context
@@ -164,7 +164,7 @@ Verbs = TypeVar("Verbs", bound=BankVerbs)
 def writes(
     verb: Callable[Concatenate[Verbs, P], Awaitable[R]],
 ) -> Callable[Concatenate[Verbs, P], Awaitable[R]]:
-    """Decorate a method that writes: with a read-only engine it fails before any other check."""
+    """Decorate a method that writes, so that with a read-only engine it fails before any other check."""
 
     @wraps(verb)
     async def guarded(self: Verbs, /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -192,7 +192,7 @@ class AsyncEntities(BankVerbs):
 
 
 def entities_named(ledger: LedgerReader, bank: str, name: str) -> list[Entity]:
-    """Return the entity with that id, or all entities with that name.
+    """Return the entity with this id, or all entities with this name.
 
     Raises:
         InvalidRequest: the value is not a valid id or name.
@@ -203,7 +203,7 @@ def entities_named(ledger: LedgerReader, bank: str, name: str) -> list[Entity]:
 
 
 def entity_named(ledger: LedgerReader, bank: str, name: str) -> Entity:
-    """Return the entity with that id or unique name.
+    """Return the entity with this id, or the only one with this name.
 
     Raises:
         InvalidRequest: no entity or several entities match.
@@ -218,10 +218,10 @@ def entity_named(ledger: LedgerReader, bank: str, name: str) -> Entity:
 
 
 def checked_names(names: object) -> tuple[str, ...]:
-    """Return the normalised names in order, without duplicates; at least one.
+    """Return the normalised names in order, without duplicates; there is at least one.
 
     Raises:
-        InvalidRequest: it is not a list of names.
+        InvalidRequest: the value is not a list of names, or is empty.
     """
     found = tuple(dict.fromkeys(_normalised(each) for each in checked_list(names, "names")))
     if not found:

@@ -38,11 +38,12 @@ from hindsight_integrations.validation.items import (
 )
 from hindsight_integrations.validation.limits import MAX_QUERY, checked_count, checked_list, checked_words
 
-PIECE = 1_500  # characters per unit: about 400 tokens; common embedders read at most 512
-SCRUB_AFTER = (
-    1_000  # replaced or deleted values and texts; a scrub rewrites the files, seconds with 100,000 texts
-)
-ATTEMPTS = 5  # maximum number of commits; one fails if another process deletes a text after it was read
+# Maximum number of characters per unit: about 400 tokens, since common embedders read at most 512.
+PIECE = 1_500
+# Number of replaced or deleted values and texts that triggers a scrub, which rewrites the files: seconds for 100,000
+# texts.
+SCRUB_AFTER = 1_000
+ATTEMPTS = 5  # maximum number of commits; a commit fails if another process deletes a text after it was read
 
 Writes = Sequence[ItemPut | ItemDelete]
 
@@ -73,7 +74,7 @@ async def write_items(bank: BankContext, writes: Writes) -> None:
 
 
 def units_of(put: ItemPut, bank: str, now: datetime) -> list[MemoryUnit]:
-    """Build the units by which an item is found, from its texts; long texts are split. The same item has the same units."""
+    """Build the units by which an item is found from its texts; long texts are split. Equal items have equal units."""
     pieces = dict.fromkeys(piece for text in put.texts for piece in chunk_text(text, PIECE) if piece.strip())
     return [
         MemoryUnit(
@@ -91,7 +92,7 @@ def units_of(put: ItemPut, bank: str, now: datetime) -> list[MemoryUnit]:
 def _prepared(
     bank: BankContext, last: Mapping[ItemKey, ItemPut | ItemDelete], values: Mapping[ItemKey, str]
 ) -> list[ItemWrite | ItemDelete]:
-    """Prepare the writes; texts already stored are not embedded again."""
+    """Prepare the writes; texts that are stored already are not embedded again."""
     services, now = bank.services, bank.services.clock.now()
     known = services.ledger.items.unit_ids(bank.name, list(last))
     units = {
@@ -158,19 +159,20 @@ def forget_items(bank: BankContext, namespace: Namespace, key: str | None) -> in
 
 
 def finish_scrub(bank: BankContext) -> bool:
-    """Flush removals in every index, then rewrite the ledger's files; return True if no trace of deleted items is left."""
+    """Flush every index's removals, then rewrite the ledger's files; return True if no trace of deleted items is left."""
     bank.catch_up()
     try:
         return bank.services.ledger.erasure.scrub() is Scrub.CLEAN and not bank.problems()
     except LedgerFailed:
         return (
-            False  # disk full: no result contains the items, and the next scrub or open removes their bytes
+            # The disk is full: searches no longer return the items, and the next scrub or open removes their bytes.
+            False
         )
 
 
 Condition = Callable[[Mapping[str, Any]], bool]
 
-PAGE = 500  # items per read of the ledger
+PAGE = 500  # number of items per read of the ledger
 MOST = 100_000  # maximum number of items per search
 
 
@@ -378,7 +380,7 @@ class AsyncItems(BankVerbs):
 
 
 async def settle_items(bank: BankContext) -> int:
-    """Erase expired items and scrub the files; return how many items expired."""
+    """Erase expired items and scrub the files; return the number of items that expired."""
     workers = bank.services.workers
     expired = await workers.write(expire_items, bank)
     await workers.write(scrub_items, bank)

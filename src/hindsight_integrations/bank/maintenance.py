@@ -36,16 +36,17 @@ from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind
 from hindsight_integrations.validation.arguments import checked_unit_id
 
 _MINE = re.compile(r"(?:my|our|mein|meine[nmrs]?|unser|unsere[nmrs]?|mi|mis|nuestr[oa]s?)\b", re.IGNORECASE)
-LOOKED_AT = (
-    200  # memories nearest to the description that are compared, from semantic and keyword search each
-)
-NAMED = 0.75  # minimum share of the description's words, without names, in a memory; strict, since erasure is irreversible
-LONGEST_NAME = 4  # maximum number of words
+# Number of memories nearest to the description that are compared, from semantic and from keyword search each.
+LOOKED_AT = 200
+# Minimum share of the description's words, names excluded, that a memory must contain; strict, since erasure is
+# irreversible.
+NAMED = 0.75
+LONGEST_NAME = 4  # maximum number of words of a name
 MOST = 50  # maximum number of memories that a description may match
 
 
 async def erasure_of(bank: BankContext, text: str) -> Erasure:
-    """Resolve the description in a request to forget to identifiers, an entity, or the memories that match it.
+    """Resolve a description of what to forget: to identifiers, to an entity, or to the memories that match it.
 
     Raises:
         InvalidRequest: no memory or too many memories match.
@@ -97,7 +98,7 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
 
 
 def _meant(text: str, languages: Sequence[Language]) -> str:
-    """Remove phrases such as "everything you know about" from a description."""
+    """Remove phrases such as "everything you know about" from a description of what to forget."""
     for language in languages:
         if found := language.asking.all_about.match(text):
             return text[found.end() :].strip(" .!") or text
@@ -105,7 +106,7 @@ def _meant(text: str, languages: Sequence[Language]) -> str:
 
 
 def _is_name(text: str) -> bool:
-    """Check whether a text is only a name: a few words with capitals or digits, without a possessive."""
+    """Check whether a text is only a name: a few words with capitals or digits, and no possessive."""
     words = text.split()
     letters = [word for word in words if not word.isdigit()]
     plain = all(word.replace("-", "").isalnum() and (word[0].isupper() or word.isdigit()) for word in words)
@@ -113,9 +114,9 @@ def _is_name(text: str) -> bool:
 
 
 def tells_of(description: str, text: str, language: Language) -> bool:
-    """Check whether a memory matches a description: it has all of its names and most of its other words.
+    """Check whether a memory has all names and most other words of a description, and so matches it.
 
-    An identifier also matches the words for its kind, such as "phone number" or "card".
+    An identifier in the memory also matches words for its kind, such as "phone number" or "card".
 
     Args:
         description: description of the memories to forget.
@@ -137,7 +138,7 @@ def tells_of(description: str, text: str, language: Language) -> bool:
 
 
 def _identifiers(text: str, found: Sequence[MemoryUnit], language: Language) -> tuple[str, ...]:
-    """Return the identifiers in matching memories whose kind the description names; they are erased wherever they occur."""
+    """Return the identifiers in matching memories whose kind the description names; they are erased everywhere."""
     words = content_stems(text, language)
     return tuple(
         sorted(
@@ -156,7 +157,7 @@ NOBODY = ""  # an id that no entity has
 
 
 def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
-    """Erase from the ledger, then from every index, then from the files.
+    """Run an erasure: in the ledger, then in every index, then in the files.
 
     Raises:
         InvalidRequest: nothing in the bank has that id, or the entity has names that may belong to others.
@@ -171,7 +172,7 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     try:
         scrubbed = ledger.erasure.scrub() is Scrub.CLEAN
     except LedgerFailed:
-        # Disk full: the memories are erased, and the next erasure or open removes their bytes.
+        # The disk is full: the memories are erased, and the next erasure or open removes their bytes.
         scrubbed = False
     return replace(receipt, files_clean=scrubbed and healthy)
 
@@ -189,7 +190,7 @@ def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
 
 
 def _check_found(bank: BankContext, erasure: Erasure) -> None:
-    """Raise if a name or id has no match; an empty window or bank is not an error."""
+    """Raise InvalidRequest if a name or id matches nothing; an empty window or bank is not an error."""
     if erasure.entity is not None:
         entity_named(bank.services.ledger, bank.name, erasure.entity)
     if erasure.told and erasure.entity is None:
@@ -210,7 +211,7 @@ def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
         return erasure
     ledger = bank.services.ledger
     if not erasure.names and not entities_named(ledger, bank.name, erasure.entity):
-        # The name is not an entity, but texts and turns may contain it ("LH100").
+        # No entity has the name, but texts and turns may contain it ("LH100").
         name = normalise_name(erasure.entity)
         told = (*erasure.told, name) if looks_like_a_name(erasure.entity) else erasure.told
         return replace(erasure, entity=NOBODY, names=(name,), told=told)
@@ -302,7 +303,7 @@ class AsyncMaintenance(BankVerbs):
 
 
 def forget_expired(bank: BankContext) -> int:
-    """Erase memories and turns older than `RetentionConfig` allows; return the number of memories."""
+    """Erase memories and turns that are older than `RetentionConfig` allows; return the number of memories."""
     settings, now = bank.services.config.retention, bank.services.clock.now()
     age = settings.age_in(bank.name)
     ages = {"": age} if age is not None else {}

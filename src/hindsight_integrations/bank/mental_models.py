@@ -43,7 +43,7 @@ MOST_SHOWN = 3  # maximum number of mental models shown for an answer (chosen by
 def nearest(
     query: Vector, models: Sequence[MentalModel], questions: Matrix, texts: Matrix, *, floor: float
 ) -> tuple[MentalModel, ...]:
-    """Return up to three models whose question or text is near the query, nearest first.
+    """Return up to three mental models whose question or text is near the query, nearest first.
 
     Args:
         query: vector of the query (dimension,), unit norm.
@@ -58,7 +58,7 @@ def nearest(
 
 
 def visible(models: Sequence[MentalModel], query: RecallQuery, view: BankView) -> list[MentalModel]:
-    """Return the models with a text whose tags, and the tags of all their source facts, pass the query's tag filter."""
+    """Return those models that have a text, and whose tags and all source facts' tags pass the query's tag filter."""
     own = [model for model in models if model.text and _passes(frozenset(model.tags), query)]
     rows = view.ledger.units.row_ids(view.bank, sorted({unit for model in own for unit in model.based_on}))
     columns = view.columns
@@ -75,7 +75,7 @@ def _passes(tags: frozenset[str], query: RecallQuery) -> bool:
     return all(group_selects(tags, group) for group in query.tag_groups)
 
 
-MODEL_SHARE = 0.5  # maximum share of an answer's token budget; the rest is for facts
+MODEL_SHARE = 0.5  # maximum share of an answer's token budget for mental models; the rest is for facts
 
 logger = logging.getLogger("hindsight_integrations")
 
@@ -100,7 +100,7 @@ async def directives_for(bank: BankContext, query: RecallQuery) -> Sequence[str]
 async def mental_models_near(bank: BankContext, query: RecallQuery) -> Sequence[MentalModel]:
     """Return the mental models to show for a query, nearest first, each marked if it may be out of date.
 
-    With `as_of` there are none, since their answers reflect the present; if the embedder fails, there are none either.
+    None are returned with `as_of`, since the stored answers reflect the present, or if the embedder fails.
     """
     known = await bank.services.workers.read(bank.ledger.mental_models.all, bank.name)
     if query.as_of is not None or not any(model.text for model in known):
@@ -192,7 +192,7 @@ class AsyncDirectives(BankVerbs):
             raise InvalidRequest("directive_id", reason, "Pass an id from directives.list().")
 
 
-TEXT_TOKENS = 1_024  # default limit of a mental model's text
+TEXT_TOKENS = 1_024  # default token limit of a mental model's text
 
 MentalModels: TypeAlias = tuple[MentalModel, ...]  # inside the class, `list` is the method
 

@@ -1,4 +1,4 @@
-"""Pool of banks with open indexes, limited to a fixed number; a bank in use is never closed."""
+"""The pool of banks with open indexes. Their number is limited, and a bank in use is never closed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Places:
         self._lock = threading.Lock()
 
     async def take(self) -> None:
-        """Wait for a place and take it; if cancelled, take none."""
+        """Wait for a place and take it; if the call is cancelled, no place is taken."""
         with self._lock:
             if self._free:
                 self._free -= 1
@@ -42,7 +42,7 @@ class Places:
         try:
             await asyncio.wrap_future(place)
         except asyncio.CancelledError:
-            if not place.cancel():  # the place was assigned before the cancellation
+            if not place.cancel():  # the place was assigned before the call was cancelled
                 self.give_back()
             raise
 
@@ -71,7 +71,7 @@ class _OpenBank:
 
 @dataclass(slots=True, eq=False)
 class _Lease:
-    """A lease of one call on a bank. If `ended`, the call was cancelled, and a running job must not assign the bank to it."""
+    """The lease of a bank by one call; if `ended`, the call was cancelled, and no bank may be assigned to the lease."""
 
     bank: _OpenBank | None = None
     has_place: bool = False
@@ -79,7 +79,7 @@ class _Lease:
 
 
 class OpenBanks:
-    """The open projections of an engine's banks, opened on demand; the least recently used one is closed.
+    """The open projections of an engine's banks, opened on demand; beyond `most`, the least recently used is closed.
 
     A projection is opened, closed and written on its bank's lane only (with one writer, that is the writer thread). At most
     `most` banks are leased at the same time; further callers wait. A lane never waits, and may open one more bank.
@@ -89,7 +89,8 @@ class OpenBanks:
         workers: workers of the engine.
         project: factory of a bank's projection, which is not opened yet.
         most: maximum number of open banks, at least 1.
-        shared: whether other processes use the ledger; if so, each check reads it, since they may forget a bank.
+        shared: whether other processes use the ledger; if so, each check reads the ledger, since they may forget a
+            bank.
     """
 
     def __init__(
@@ -160,12 +161,12 @@ class OpenBanks:
 
     @contextmanager
     def forgetting(self, header: BankHeader) -> Iterator[None]:
-        """Empty a bank's indexes, and run the block, which deletes it from the ledger. From now on, `check` fails.
+        """Empty a bank's indexes, and run the block, which deletes the bank from the ledger; `check` fails from then on.
 
         Writer thread only. If the block fails, the bank still exists and is opened again on demand.
         """
         projection = self.opened(header)
-        self._forgotten.add(header.generation)  # first, so that no method reads the emptied indexes
+        self._forgotten.add(header.generation)  # done first, so that no method reads the emptied indexes
         with ExitStack() as on_failure:
             on_failure.callback(self._forgotten.discard, header.generation)
             on_failure.callback(projection.close)
@@ -181,7 +182,7 @@ class OpenBanks:
             return {bank.name: bank.projection for bank in self._open.values()}
 
     def close(self) -> None:
-        """Close every bank; none may be in use. May be called again after an interrupt."""
+        """Close every bank; no bank may be in use. May be called again after an interrupt."""
         with self._lock:
             banks = list(self._open.values())
             self._open.clear()
@@ -195,7 +196,7 @@ class OpenBanks:
             return False
 
     def _mark_used(self, header: BankHeader) -> _OpenBank | None:
-        """Return the bank if it is open, and mark it as most recently used. Requires the lock."""
+        """Return the bank if it is open, and mark it as most recently used. The caller must hold the lock."""
         bank = self._open.pop(header.generation, None)
         if bank is not None:
             self._open[header.generation] = bank

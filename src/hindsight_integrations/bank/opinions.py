@@ -28,7 +28,7 @@ from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.validation.arguments import checked_instant, checked_unit_id
 from hindsight_integrations.validation.limits import checked_count, checked_tags, checked_text
 
-MAX_REVISION = 2**63 - 1  # the largest integer in the ledger
+MAX_REVISION = 2**63 - 1  # the largest integer that the ledger can store
 
 Opinions: TypeAlias = list[Opinion]  # inside the class, `list` is the method
 Trajectory: TypeAlias = tuple[ConfidenceChange, ...]

@@ -17,7 +17,7 @@ from hindsight_integrations.reflect.background import merge_snippet
 from hindsight_integrations.validation.arguments import checked_instant, checked_profile
 from hindsight_integrations.validation.limits import MAX_BACKGROUND, checked_count, checked_text
 
-MAX_NUMBER = 2**63 - 1  # the largest integer in the ledger
+MAX_NUMBER = 2**63 - 1  # the largest integer that the ledger can store
 
 Changes: TypeAlias = tuple[ProfileChange, ...]
 
@@ -139,7 +139,7 @@ async def profile_of(bank: BankContext, as_of: object = None) -> BankProfile:
 
 
 def _set_profile(bank: BankContext, profile: BankProfile, since: datetime | None, reason: str) -> None:
-    """Set the profile if it differs. Writer thread only."""
+    """Set the profile if it differs from the current one. Writer thread only."""
     now = as_utc(bank.services.clock.now())
     with bank.services.ledger.transaction(bank.name) as transaction:
         newest = transaction.profiles.change(bank.name)
@@ -178,5 +178,5 @@ def _history_forgotten(bank: BankContext) -> ForgetReceipt:
         return receipt
     try:
         return replace(receipt, files_clean=ledger.erasure.scrub() is Scrub.CLEAN)
-    except LedgerFailed:  # disk full: the next erasure or open removes the bytes
+    except LedgerFailed:  # the disk is full: the next erasure or open removes the bytes
         return replace(receipt, files_clean=False)

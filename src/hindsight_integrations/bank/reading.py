@@ -72,8 +72,8 @@ def observed(
 ) -> Callable[Concatenate[Methods, P], Coroutine[Any, Any, R]]:
     """Log a method of a bank at INFO and record it as a span: `hindsight.retain` and so on.
 
-    The span has the bank's id and the counts of the result as attributes (`hindsight.bank`, `hindsight.tokens_in`). Of a
-    failure it has only the error's class, since the message may quote memories.
+    The span has the bank's id and the counts of the result as attributes (`hindsight.bank`, `hindsight.tokens_in`). For
+    a failed call, the span has only the error's class, since the message may quote memories.
     """
     name = f"hindsight.{method.__name__}"
 
@@ -125,9 +125,9 @@ def _span(name: str, bank: str) -> Iterator[Callable[[dict[str, int]], Any]]:
 
 
 LARGEST_PAGE = 10_000
-UNITS_A_PAGE = (
-    1_000  # page size of `iterate_units`: limits the memory used, and amortises the masks computed per page
-)
+# Page size of `iterate_units`: small enough to limit memory use, large enough to amortise the masks computed per
+# page.
+UNITS_A_PAGE = 1_000
 
 
 class ListingVerbs(BankVerbs):
@@ -234,7 +234,7 @@ class ListingVerbs(BankVerbs):
             raise MemoryDamaged(self._context.name, damaged)
 
     def _mentioning(self, name: str) -> tuple[str, IntArray]:
-        """Return the id of an entity and the row ids of the units that mention it, read from one snapshot."""
+        """Return the id of an entity, and the row ids of the units that mention the entity, read from one snapshot."""
         bank = self._context.name
         with self._context.services.ledger.snapshot(bank) as ledger:
             entity = entity_named(ledger, bank, name)
@@ -367,7 +367,7 @@ def recall_query(query: str, options: RecallOptions, bank: BankContext) -> Recal
 
 
 def _budget(wanted: object, tokens: object, what: str) -> int:
-    """Return the token budget of an optional part of the result, or 0 if it is off; validate it in both cases."""
+    """Validate the token budget of an optional part of the result, and return it, or 0 if the part is off."""
     return checked_count(tokens, f"max_{what}_tokens") * bool(wanted)
 
 
@@ -378,9 +378,9 @@ def recalled_by_default(bank: BankContext) -> tuple[FactType, ...]:
 
 
 async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
-    """Recall on one state of the bank; recall again if an index was rebuilt during the recall.
+    """Recall from one state of the bank; recall again if an index was rebuilt during the recall.
 
-    In that case the result may be incomplete, and an error may be caused by the rebuild.
+    A rebuild may make the result incomplete, and may cause an error.
     """
     async with bank.leased() as projection:
         while True:

@@ -1,4 +1,4 @@
-"""`bank.reflect_stages`: run a reflection in stages, with the state between them as plain JSON."""
+"""`bank.reflect_stages`: run a reflection in stages; the state between two stages is plain JSON."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ T = TypeVar("T")
 Plain = dict[str, Any]
 
 
-_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # cached: creating an adapter takes longer than using it
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # cached, because creating an adapter takes longer than using it
 
 
 def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
@@ -52,7 +52,7 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
 
 
 def as_json(value: object) -> Plain:
-    """Convert a frozen value to plain JSON; omit fields with their default value."""
+    """Convert a frozen value to plain JSON; omit fields that have their default value."""
     plain: Plain = _adapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
     return plain
 
@@ -66,7 +66,7 @@ def from_json(kind: type[T], given: object) -> T:
     try:
         value: T = _adapter(kind).validate_python(given)
     except ValidationError as error:
-        # Leave out the error's text: it quotes the input, which contains memories.
+        # The error's text is left out, because it quotes the input, which contains memories.
         reason = f"it is not the {kind.__name__} of a reflection of this version"
         raise InvalidRequest("state", reason, "Ask the question again.") from error.with_traceback(None)
     return value
@@ -203,8 +203,8 @@ class Underway:
         revision: revision of the bank before the recall.
         best: the best recalled memories, as many as an extractive answer quotes.
         confidence: confidence of the recall that the answer was found, in [0, 1].
-        models: mental models shown for an answer in one call; an agentic reflection has them, and the next three fields, in its
-            conversation.
+        models: mental models shown for an answer in one call; an agentic reflection has these, and those of the next
+            three fields, in its conversation.
         observations: observations shown for an answer in one call.
         facts: facts shown for an answer in one call.
         beliefs: beliefs shown for an answer in one call.
@@ -260,7 +260,7 @@ class Underway:
 
 
 def _without_records(items: Iterable[RecalledUnit]) -> tuple[RecalledUnit, ...]:
-    """Return the memories without their records, which answers do not use and tools look up in the bank."""
+    """Return the memories without their records: answers do not use them, and tools look records up in the bank."""
     return tuple(replace(item, unit=replace(item.unit, records=())) for item in items)
 
 
@@ -454,7 +454,7 @@ class AsyncReflectStages(BankVerbs):
             raise InvalidRequest("given", "its opinions were not assessed", "Pass the result of `assess`.")
         steps = await self._steps(request)
         if not steps.keeps_opinions:
-            return state.reflection  # without a model no opinions are proposed
+            return state.reflection  # without a model, no opinions were proposed
         kept = _approved(state.candidates, approved)
         relations = relations_from(state.relations, state.compared)
         formed = await steps.commit(await steps.assess(list(kept.values()), state.revision, relations))

@@ -85,12 +85,12 @@ from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
 CANDIDATES = 20  # maximum number of similar names compared with an unknown name
 MOST_NAMED = 5  # maximum number of similar names listed in the error
-TURNS_A_READ = 100  # turns per read of the ledger
+TURNS_A_READ = 100  # number of turns per read of the ledger
 
 
 @dataclass(frozen=True, slots=True)
 class EntityMentions:
-    """An entity and the usable memories that mention it.
+    """An entity, and those memories usable in the reflection that mention it.
 
     Attributes:
         id: id of the entity.
@@ -325,7 +325,7 @@ class LimitedReads:
     def _said(
         self, view: BankView, words: str, window: Interval | None, limit: int
     ) -> list[tuple[SourceTurn, list[MemoryUnit]]]:
-        """Return the first visible turns that contain these words, with the valid memories of each."""
+        """Return the first visible turns that contain these words, each with the valid memories made from it."""
         ledger, bank, query = view.ledger, view.bank, self._query
         kept: list[SourceTurn] = []
         said = ledger.turns.saying(bank, words)
@@ -377,7 +377,7 @@ def _within(turn: SourceTurn, window: Interval | None) -> bool:
 
 
 def _passage(view: BankView, unit: MemoryUnit) -> str:
-    """Return the document passage a unit was made from; empty for units of a conversation or if it is damaged."""
+    """Return the document passage a unit was made from; empty for a unit of a conversation or a damaged document."""
     document = view.ledger.units.document(view.bank, unit.document_id) if unit.document_id else None
     chunks = document.chunks if document else ()
     return next(

@@ -41,24 +41,25 @@ from hindsight_integrations.services import Services
 
 logger = logging.getLogger("hindsight_integrations")
 
-LEASE = timedelta(
-    seconds=60
-)  # renewed while a handler runs; a killed process's task is available again after it
-RENEWALS = 3  # renewals per lease duration, so that two may fail
-MAX_ATTEMPTS = 12  # then the task is DEAD; with delays doubling up to an hour, after about six hours
+# Duration of a lease, which is renewed while a handler runs; the task of a killed process is available again after it.
+LEASE = timedelta(seconds=60)
+RENEWALS = 3  # number of renewals per lease duration, so that two may fail
+# Number of attempts after which a task is DEAD: after about six hours, with delays that double up to an hour.
+MAX_ATTEMPTS = 12
 REASON_CHARACTERS = 500
 
 FIRST_DELAY, LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=1)
-LONGEST_OUTAGE_DELAY = timedelta(minutes=5)  # shorter, since outages usually end by themselves
+# Shorter than other delays, since outages usually end by themselves.
+LONGEST_OUTAGE_DELAY = timedelta(minutes=5)
 
 NOT_THE_TASKS_FAULT = (ModelUnavailable, ModelRefused, EmbedderMismatch)
-"""Errors that do not count as an attempt, since they are not caused by the task."""
+"""Errors after which an attempt is not counted, since the task did not cause them."""
 
 HOPELESS = BackgroundRefused
-"""The error that would recur at every attempt: the task is DEAD immediately, and its reason includes the remedy."""
+"""The error that would recur at every attempt; the task is DEAD immediately, and its reason includes the remedy."""
 
 Handler: TypeAlias = Callable[[Task], Awaitable[Settled]]
-"""Runs one task and returns its outcome. Its last await commits the effect and completes the task in one transaction."""
+"""Function that runs one task and returns its outcome; its last await commits the effect and completes the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class TaskRun:
     """The outcome of one task.
 
     Attributes:
-        settled: the outcome; lists the task under `done` or `failed`, unless its bank was forgotten.
+        settled: the outcome; it lists the task under `done` or `failed`, unless the task's bank was forgotten.
         failure: the error; None if the task is done.
     """
 
@@ -75,12 +76,12 @@ class TaskRun:
 
 
 def retry_delay(attempts: int) -> timedelta:
-    """Return the delay after this many failed attempts: 1, 2, 4, ... minutes, at most an hour."""
+    """Return the delay after this number of failed attempts: 1, 2, 4, ... minutes, at most an hour."""
     return _doubled(attempts - 1, LONGEST_DELAY)
 
 
 def outage_delay(uncounted: int) -> timedelta:
-    """Return the delay after this many uncounted attempts: 1, 2, 4, then 5 minutes."""
+    """Return the delay after this number of uncounted attempts: 1, 2, 4, then 5 minutes."""
     return _doubled(uncounted, LONGEST_OUTAGE_DELAY)
 
 
@@ -97,7 +98,7 @@ async def lease_task(
     besides: Collection[str] = (),
     early: bool = False,
 ) -> Task | None:
-    """Lease the task that has been due longest; None if there is none. If cancelled, release the lease. See `TaskQueue.lease`."""
+    """Lease the task that has been due longest, or return None; release it if cancelled. See `TaskQueue.lease`."""
     leasing = asyncio.ensure_future(
         services.workers.write(
             services.ledger.tasks.lease,
@@ -126,20 +127,20 @@ async def run_task(
 ) -> TaskRun:
     """Run a leased task; an exception from its handler is recorded as the task's failure.
 
-    If cancelled, the handler is cancelled and the lease released, which does not count as an attempt.
+    If this call is cancelled, the handler is cancelled and the lease released, and the attempt is not counted.
 
     Args:
         task: the leased task.
         handler: the handler that runs it.
         services: services of the engine.
-        lasting: duration of the lease; it is renewed three times in this time.
+        lasting: duration of the lease, which is renewed three times per duration.
         sleep: coroutine function that sleeps for a number of seconds.
 
     Raises:
         EngineClosed: the engine was closed during the run; the lease expires.
         BankForgotten: the bank was forgotten before the failure could be recorded.
     """
-    if task.attempts > MAX_ATTEMPTS:  # the process was killed each time, so no failure was recorded
+    if task.attempts > MAX_ATTEMPTS:  # the process was killed at every attempt, so no failure was recorded
         reason = f"it was started {MAX_ATTEMPTS} times and never finished"
         await services.workers.write(services.ledger.tasks.fail, task.claim, reason=reason, retry_in=None)
         return TaskRun(Settled(failed={task.id: reason}), TaskClosed(task.id))
@@ -162,7 +163,7 @@ async def run_task(
     error = TaskClosed(task.id) if lost else work.exception()
     if error is None:
         return TaskRun(replace(work.result(), done=(task.id,)))
-    if not isinstance(error, Exception):  # let interrupts propagate
+    if not isinstance(error, Exception):  # interrupts propagate
         raise error
     return await _failed(task, error, services)
 
@@ -208,7 +209,7 @@ async def _failed(task: Task, error: Exception, services: Services) -> TaskRun:
         rest = None if last else retry_delay(task.attempts)
     else:
         rest = outage_delay(task.uncounted)
-        if isinstance(error, ModelUnavailable) and error.retry_after is not None:  # may be inf
+        if isinstance(error, ModelUnavailable) and error.retry_after is not None:  # the value may be infinite
             asked = min(error.retry_after, LONGEST_DELAY.total_seconds())
             rest = max(rest, timedelta(seconds=asked))
     await services.workers.write(

@@ -43,12 +43,12 @@ def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
 
 
 def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> MemoryUnit:
-    """Edit a memory, commit and index the change, and return the memory.
+    """Edit a memory, commit and index the change, and return the edited memory.
 
     Args:
         bank: bank of the memory.
         unit_id: id of the memory.
-        changes: new values of some of `text`, `occurred`, `tags` and `metadata`.
+        changes: new values, by the name of the field: `text`, `occurred`, `tags` or `metadata`.
 
     Raises:
         InvalidRequest: the bank has no memory with that id, it is a turn that waits for extraction, or it was derived from facts.
@@ -88,7 +88,7 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
 
 
 def _as_an_item(unit: MemoryUnit, changes: Mapping[str, Any]) -> MemoryUnit:
-    """Return the item with its record updated to match the edited text, if the text changed.
+    """Return an item after an edit, with its record updated if the text changed.
 
     Raises:
         InvalidRequest: tags were given for an item of a document, whose tags come from the document.
@@ -127,12 +127,12 @@ def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
 
 
 def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
-    """Invalidate a memory or item, and the items of a document; return False, and write nothing, if it is invalid already.
+    """Invalidate a memory or item, and the items of a document; return False, writing nothing, if it is invalid already.
 
     Args:
         bank: bank of the memory.
         unit_id: id of the memory.
-        reason: reason for the log; if empty, `WITHDRAWN_BY_HAND`.
+        reason: the reason to log; if it is empty, `WITHDRAWN_BY_HAND`.
 
     Raises:
         InvalidRequest: the bank has no such memory, or it is a turn that waits for extraction, the text of a stored item, an
@@ -144,7 +144,8 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
         if unit.closed_at is not None:
             return False
         log = transaction.units.validity(bank.name, unit_id)
-        # The clock may be behind the conversation, but the memory must not end before it was mentioned or restored.
+        # The clock may be behind the conversation's time, but the memory must not end before it was mentioned or
+        # restored.
         moments = [unit.mentioned_at, *(next_instant(event.effective_at) for event in log)]
         (row,) = transaction.units.row_ids(bank.name, [unit_id]).values()
         items = _items_of(transaction, bank.name, row)
@@ -159,7 +160,7 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
 
 
 def _check_stands_alone(bank: BankContext, unit: MemoryUnit) -> None:
-    """Refuse to invalidate a turn, a store item, or a memory derived from others, whose validity follows from theirs."""
+    """Refuse to invalidate a turn, a stored item's text, or a memory derived from others, whose validity it follows."""
     if unit.kind is UnitKind.TURN:
         raise InvalidRequest(
             "unit_id",
@@ -204,7 +205,7 @@ def restored(bank: BankContext, unit_id: str) -> bool:
         if not log or log[-1].kind is not ValidityKind.CLOSED:
             return False
         _check_newest(transaction, bank.name, rows[unit_id], unit_id)
-        # The clock may be behind the conversation, but the restoration must follow the invalidation.
+        # The clock may be behind the conversation's time, but the restoration must follow the invalidation.
         effective_at = max(bank.services.clock.now(), next_instant(log[-1].effective_at))
         back = [unit_id, *_ended_with(transaction, bank.name, rows[unit_id], log[-1])]
         events = (
@@ -216,13 +217,13 @@ def restored(bank: BankContext, unit_id: str) -> bool:
 
 
 def _items_of(ledger: LedgerReader, bank: str, document: int) -> list[MemoryUnit]:
-    """Return all items of the document with this row id; empty for other memories."""
+    """Return all items of the document with this row id; empty if the memory is not a document."""
     rows = [row for some in ledger.units.items_of(bank, np.array([document])).values() for row in some]
     return list(ledger.units.get(bank, np.array(rows, np.int64)).values()) if rows else []
 
 
 def _ended_with(ledger: LedgerReader, bank: str, document: int, closing: ValidityEvent) -> list[str]:
-    """Return ids of the items that ended with their document, without those removed earlier."""
+    """Return ids of the items that ended together with their document; items that were removed earlier are left out."""
     items = _items_of(ledger, bank, document)
     last = {item.id: ledger.units.validity(bank, item.id)[-1] for item in items if item.closed_at is not None}
     return [

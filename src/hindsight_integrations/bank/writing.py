@@ -36,7 +36,7 @@ from hindsight_integrations.validation.limits import (
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.retain_request import checked_options, retain_request
 
-BATCH_SIZE = 64  # items per commit, about a few hundred facts
+BATCH_SIZE = 64  # number of items per commit, which make a few hundred facts
 
 
 class WritingVerbs(BankVerbs):
@@ -349,7 +349,7 @@ class WritingVerbs(BankVerbs):
         return await services.workers.write(erase, self._context, erasure)
 
     def _request(self, item: RetainItem) -> Given:
-        """Validate an item; return the request, or the error."""
+        """Validate an item of `retain_many`; return the request, or the error."""
         bank, services = self._context.name, self._context.services
         try:
             return retain_request(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 import sys
 from collections import Counter, deque
@@ -42,7 +41,7 @@ from hindsight_integrations.cli.show import (
     tasks_table,
     units_table,
 )
-from hindsight_integrations.config import HindsightConfig
+from hindsight_integrations.config import EmbedderBackend, HindsightConfig
 from hindsight_integrations.errors import (
     ArchiveInvalid,
     BankNotFound,
@@ -70,13 +69,13 @@ if TYPE_CHECKING:
 
 PROGRAM = "hindsight-memory"
 LEDGER = "ledger.sqlite"
-INTERRUPTED = 130  # 128 plus the number of SIGINT, as is usual in shells
+INTERRUPTED = 130  # exit code after Ctrl-C: 128 plus the number of SIGINT, as in shells
 MESSAGES_AN_ITEM = (
-    32  # maximum number retained together; small enough to show progress in a long conversation
+    32  # maximum number of items retained together; small enough to show progress in a long conversation
 )
 ITEMS_A_COMMIT = 4
 SHOWN_ERASURES = 20  # memories listed by a dry run
-ALL = 10_000_000  # entity limit above any bank's size
+ALL = 10_000_000  # limit for listing entities, above the size of any bank
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 """UsageError of click, or of the copy of click bundled with later versions of typer."""
@@ -228,7 +227,7 @@ def _sources(
 def _items(
     sources: Sequence[tuple[str, ImportSource]], thread: str | None, timestamp: str | None
 ) -> tuple[list[RetainItem], list[int]]:
-    """Return the items to retain and their numbers of messages."""
+    """Return the items to retain, and the number of messages in each."""
     from hindsight_integrations.model.requests import Document, Message, RetainItem
 
     items, sizes = [], []
@@ -256,7 +255,7 @@ def _parts(conversation: ImportedThread) -> Iterator[Sequence[object]]:
 
 
 def _retain(bank: MemoryBank, items: Sequence[RetainItem], sizes: Sequence[int]) -> BulkResult:
-    """Retain in batches, with a progress bar on a terminal if there are several."""
+    """Retain the items in batches, with a progress bar on a terminal if there are several batches."""
     console = messages()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("retaining", total=sum(sizes), visible=len(items) > ITEMS_A_COMMIT)
@@ -622,7 +621,7 @@ def import_bank(
     from hindsight_integrations.bank.archive import read_archive
 
     with file.open(encoding="utf-8", errors="surrogateescape", newline="\n") as archive:
-        deque(read_archive(archive), maxlen=0)  # validate it before a memory is created
+        deque(read_archive(archive), maxlen=0)  # validate the archive before a memory is created
     with _open(path) as hindsight:
         count = hindsight.bank(bank).archive.load(file)
     output().print(plain(f"imported {memories(count)} into bank {bank} of {path}"), soft_wrap=True)
@@ -694,7 +693,7 @@ async def work(
         opening: further options of `AsyncHindsight.open`.
 
     Returns:
-        Whether no task failed.
+        Whether all tasks succeeded.
 
     Raises:
         InvalidRequest: there is no memory in the directory.
@@ -704,7 +703,7 @@ async def work(
 
     check_memory(path)
     if (working := asyncio.current_task()) is not None:
-        with suppress(NotImplementedError):  # Windows
+        with suppress(NotImplementedError):  # not available on Windows
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, working.cancel)
     if concurrency is not None:
         settings = opening.get("config") or HindsightConfig.from_env()
@@ -843,7 +842,7 @@ def check_memory(path: str | Path) -> str | Path:
     """Check that a directory contains a memory and return it.
 
     Raises:
-        InvalidRequest: it does not.
+        InvalidRequest: the directory does not contain one.
     """
     if has_memory(path):
         return path
@@ -858,7 +857,7 @@ def check_memory(path: str | Path) -> str | Path:
 def _open(path: str | Path, *, model: str | None = None, read_only: bool = False) -> Iterator[Hindsight]:
     """Open a memory; with `read_only` it must exist."""
     from hindsight_integrations.sync import (
-        Hindsight,  # imported here, since this takes seconds, and help and usage errors should be fast
+        Hindsight,  # imported here, since the import takes seconds, and help and usage errors should be fast
     )
 
     if read_only:
@@ -881,7 +880,8 @@ _ADVICE: Mapping[type[HindsightError], str] = {
     MemoryDamaged: "memories of bank {bank!r} are damaged: {units}. Restore the directory from a backup, or erase them "
     f"with: {PROGRAM} forget PATH --unit ID",
     LedgerLost: "{path} has lost memory: {reason}. Nothing was changed. Restore the whole directory from a backup.",
-    EmbedderMismatch: "bank {bank!r} was embedded with {stored}, not {given}. Set HINDSIGHT_EMBEDDER to {stored}.",
+    EmbedderMismatch: "bank {bank!r} was embedded with {stored}, not {given}. Set HINDSIGHT_EMBEDDER "
+    f"to the backend of that model: {', '.join(f'{kind} ({kind.model})' for kind in EmbedderBackend)}.",
     IndexBehind: "the {index} index of bank {bank!r} is behind: {reason}. Nothing is lost; free disk space.",
     IndexOutOfStep: "the {index} index of bank {bank!r} is broken: {reason}. Nothing is lost; run the command again, or "
     "delete the index's directory.",
@@ -890,7 +890,7 @@ _ADVICE: Mapping[type[HindsightError], str] = {
     ArchiveInvalid: "line {line} of the archive, {field}: {reason}. Export it again with: "
     f"{PROGRAM} export",
 }
-"""Shell messages for errors whose own advice is for Python; placeholders are the errors' fields."""
+"""Shell messages for errors whose own advice is for Python; a placeholder stands for a field of the error."""
 
 _REMEDIES = {
     "bank": "Pass another --bank.",
@@ -901,11 +901,10 @@ _REMEDIES = {
     "text": "Use the memories' own words, or pass --unit or --entity.",
     "model": "Pass for example openai:gpt-5-mini.",
 }
-"""Shell remedies for an InvalidRequest, by field; other remedies that mention Python are omitted."""
+"""Shell remedies for an InvalidRequest, by field; remedies that mention Python and are not listed here are omitted."""
 
-_PYTHON = re.compile(r"\w\(|\w=|`|\b(?:True|None|str|object)\b")
 _SENTENCES = frozenset({"path", "unit_id", "units", "opinion_id", "entity", "message"})
-"""Fields whose name is omitted, since the reason names the problem completely."""
+"""Fields whose name is omitted from the message, because the reason alone describes the problem."""
 
 
 def advice(error: HindsightError) -> str:
@@ -914,14 +913,14 @@ def advice(error: HindsightError) -> str:
     if template := next((text for kind, text in _ADVICE.items() if isinstance(error, kind)), None):
         words = template.format(**{name: _listed(value) for name, value in vars(error).items()})
     elif isinstance(error, InvalidRequest):
-        remedy = _REMEDIES.get(error.field, "") if _PYTHON.search(error.remedy) else error.remedy
+        remedy = error.remedy_in_words or _REMEDIES.get(error.field, "")
         reason = error.reason if error.field in _SENTENCES else f"{error.field}: {error.reason}"
         words = f"{reason}. {remedy}"
     return " ".join(words.split())
 
 
 def _listed(value: object) -> object:
-    """Format an error's attribute; of a list, show the first five values."""
+    """Format an attribute of an error; show the first five values of a list."""
     if isinstance(value, tuple):
         return ", ".join(map(str, value[:5])) + (", ..." if len(value) > 5 else "") or "none"
     return "unknown" if value is None else value
@@ -942,9 +941,8 @@ def run() -> None:
     except HindsightError as error:
         _fail(advice(error), 1)
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # the reader has closed the pipe, and Python flushes at exit
+        # The reader has closed the pipe, to which Python would flush its buffer at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)

@@ -103,7 +103,7 @@ def _ask(
 T = TypeVar("T", bound=BaseModel)
 
 WIDTH = 80
-LABEL = 16  # columns of a line's label
+LABEL = 16  # width of a line's label in columns
 USER = "Mira"
 ASSISTANT = BankProfile(name="Nova", disposition=Disposition(skepticism=3, literalism=3, empathy=4))
 REPLAY = "The language model's answers are recorded; nothing is sent anywhere."
@@ -133,7 +133,7 @@ class MeteredModel:
         prompts: the prompts, in order.
         tokens_in: prompt tokens.
         tokens_out: completion tokens.
-        seconds: time spent waiting for its answers.
+        seconds: time spent waiting for the model's answers.
     """
 
     model: LanguageModel
@@ -165,7 +165,7 @@ def run_demo(console: Console) -> None:
         DemoOutOfDate: a request has no recorded answer.
     """
     with tempfile.TemporaryDirectory(prefix="hindsight-demo-") as folder:
-        # A copy, because the model writes requests without an answer to the directory.
+        # A copy, because the model writes requests that have no answer to the directory.
         recordings = shutil.copytree(_recordings(), Path(folder) / "recordings")
         play(console, MeteredModel(RecordedModel(recordings)), Path(folder) / "memory")
 
@@ -327,7 +327,7 @@ class _Demo:
         self.line("opinion", plain(f"{opinion.confidence:.2f} on 12 June, {now.confidence:.2f} today"), "dim")
 
     def show_cost(self) -> None:
-        """Show the cost of the scenes, and where to read on."""
+        """Show the cost of the scenes, and further reading."""
         self.title(7, "What it cost")
         calls, model = len(self.model.prompts), self.model
         self.line(
@@ -354,7 +354,7 @@ class _Demo:
             label = ""
 
     def speak(self, speaker: str, text: str, style: str = "") -> None:
-        """Print a speaker's words, for people with the day."""
+        """Print a speaker's words; for people, also the day."""
         now = self.clock.now()
         label = speaker if speaker == ASSISTANT.name else f"{speaker}, {now.day} {now:%b}"
         self.line(label, plain(text, style))
@@ -396,7 +396,7 @@ class _Demo:
         return recalled
 
     def reply(self, question: str, memories: Sequence[str] = ()) -> str:
-        """Call the model like an application."""
+        """Call the model the way an application would."""
         prompt = demo_prompt(question, memories, moment=self.clock.now())
         return asyncio.run(self.model.complete(prompt)).output.text
 
@@ -406,7 +406,8 @@ class _Demo:
 
     def settle(self) -> None:
         """Run the queued tasks: new facts are assessed as evidence."""
-        if self.bank.tasks.settle().failed:  # the task keeps only the error's text
+        # The task stores only the error's text, so the name of the prompt comes from the model.
+        if self.bank.tasks.settle().failed:
             raise DemoOutOfDate(self.model.prompts[-1].name)
 
     @contextmanager

@@ -219,7 +219,7 @@ def _read_messages(rows: Iterable[Mapping[str, Any]], chosen: Format) -> ImportS
     """Read messages with role or speaker, and content or text; system and tool messages are dropped."""
     from hindsight_integrations.validation.messages import (
         as_message,
-    )  # imported here, since it loads the languages, which --help does not need
+    )  # imported here, since the import loads the languages, which --help does not need
 
     messages, dropped = [], Counter[str]()
     for row in rows:
@@ -370,7 +370,7 @@ def _read_whatsapp(text: str, name: str, day_first: bool | None) -> ImportSource
 
 
 def _finds_day_first(headers: Iterable[re.Match[str]], name: str) -> bool:
-    """Return whether dates start with the day, by finding a number above 12 in any date of the file."""
+    """Return whether dates start with the day; a number above 12 in any date of the file shows it."""
     dates = [(int(header["first"]), int(header["second"])) for header in headers if len(header["first"]) < 4]
     first, second = any(one > 12 for one, _ in dates), any(two > 12 for _, two in dates)
     if first and second:

@@ -34,11 +34,11 @@ CHANNEL_NAMES = {
     Channel.GRAPH: "graph",
     Channel.TEMPORAL: "time",
 }
-SHORT = 200  # maximum characters of a memory in a short list
-PIPED_WIDTH = 100  # columns if standard output is not a terminal
+SHORT = 200  # maximum number of characters of a memory in a short list
+PIPED_WIDTH = 100  # width in columns if standard output is not a terminal
 _DIRECTION = frozenset(
     "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-)  # direction marks, which would reorder the following text
+)  # direction marks, which would reorder the text after them
 
 
 def output() -> Console:
@@ -111,7 +111,7 @@ def found_by(item: RecalledUnit) -> str:
 
 
 def with_id(text: str, identity: str, note: str = "") -> Text:
-    """Format a text with its full id on a separate line, for copying."""
+    """Format a text with its full id on a separate line, from which it can be copied."""
     shown = plain(text)
     if note:
         shown.append(f" [{note}]", style="dim")
@@ -214,7 +214,7 @@ def opinions_table(opinions: Iterable[Opinion]) -> Table:
 def show_unit_history(
     unit: MemoryUnit, events: Sequence[ValidityEvent], texts: dict[str, str], console: Console
 ) -> None:
-    """Print the times at which a memory was closed or restored, and by which memory.
+    """Print when a memory was closed or restored, and by which other memory.
 
     Args:
         unit: the memory.

@@ -21,11 +21,10 @@ class ScoringVectorIndex(VectorIndex, VectorScorer, Protocol):
 
 @dataclass(slots=True)
 class IndexState:
-    """The usability of an index, shared by its follower and all searches, on any thread.
+    """The state of an index, shared by its follower and all searches, on any thread: whether it may be searched.
 
     Attributes:
-        problem: the reason why the index must not be searched; empty if it may. Set by a failing search, reset by a
-            rebuild.
+        problem: the reason why the index must not be searched, or empty. A failing search sets it, a rebuild resets it.
         clears: number of times the index has been emptied.
     """
 
@@ -35,7 +34,7 @@ class IndexState:
 
 @dataclass(frozen=True, slots=True)
 class BankVectors:
-    """Nearest neighbours in a whole bank: hits of the index and the exactly scored tail, in one ranking.
+    """Nearest neighbours in a whole bank: the hits of the index and an exactly scored tail, ranked together.
 
     The tail consists of the ids that changed since the index was last written; their entries in the index are
     ignored. If the index cannot be searched, all vectors are scored exactly, which is slower in a large bank.
@@ -44,8 +43,9 @@ class BankVectors:
         scorer: exact cosines of all units.
         index: the index; None if it is empty or must not be searched.
         tail: the ids changed since the index was written, ascending.
-        state: the usability of the index.
-        clears: `state.clears` when this object was created; if it has changed, the index may lack vectors.
+        state: whether the index may be searched.
+        clears: the value of `state.clears` when this object was created; if it has changed since, the index may lack
+            vectors.
     """
 
     scorer: ScoringVectorIndex
@@ -62,7 +62,7 @@ class BankVectors:
         return [self._joined(query, hits, limit) for query, hits in zip(vectors, indexed, strict=True)]
 
     def _indexed(self, vectors: Matrix, limit: int) -> list[Hits] | None:
-        """Return the index's hits outside the tail, at least `limit` per query if available; None if it fails."""
+        """Return the index's hits outside the tail, `limit` or more per query if there are as many; None on failure."""
         if self.index is None or not self._trusted():
             return None
         ask = limit
@@ -92,7 +92,7 @@ class BankVectors:
         return Hits(hits.ids[keep], hits.scores[keep])
 
     def _joined(self, query: Vector, hits: Hits, limit: int) -> Hits:
-        """Rank hits and tail by the scorer's cosines, because those of an index are rounded differently."""
+        """Rank the hits and the tail by the scorer's cosines, because the index rounds its cosines differently."""
         ids = np.concatenate([hits.ids, self.tail])
         cosines = self.scorer.similarities(query, ids)
         known = ~np.isnan(cosines)  # a unit erased since the search has no cosine

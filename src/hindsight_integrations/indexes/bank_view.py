@@ -24,7 +24,7 @@ class BankView:
     Attributes:
         bank: the bank's name.
         revision: the ledger revision of the columns.
-        ledger: the ledger, for reading; inside a transaction, the transaction's state.
+        ledger: the ledger, for reading; inside a transaction, it shows the transaction's state.
         columns: the filterable attributes of the units.
         items: the units that are texts of stored items.
         vectors: nearest-neighbour search in the whole bank, including vectors not yet written to the index.

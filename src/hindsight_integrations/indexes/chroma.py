@@ -39,7 +39,7 @@ logger = logging.getLogger("hindsight_integrations")
 
 BATCH = 64  # vectors per call; Chroma holds the interpreter lock during a call, 12 s for 4,096 vectors
 
-SAME = 1e-5  # tolerance per component, since Chroma normalises stored vectors again
+SAME = 1e-5  # tolerance per component, since Chroma normalises vectors once more when it stores them
 
 
 class ChromaVectors:
@@ -94,7 +94,7 @@ class ChromaVectorIndex:
         self._bank = bank
         self._mark = keeper.watermark_file(bank_key)
         self._bound: _Bound | None = None
-        self._known = ""  # id of the collection the watermark belongs to
+        self._known = ""  # id of the collection that the watermark belongs to
         self._watermark: Watermark | None = None
         self._damage: str | None = None
         self._unclean = False
@@ -110,7 +110,7 @@ class ChromaVectorIndex:
 
     @property
     def keeps_removed(self) -> bool:
-        """True on disk, where Chroma leaves deleted vectors in its files (1.5.9, measured)."""
+        """True on disk, because Chroma leaves deleted vectors in its files (1.5.9, measured)."""
         return self._mark is not None
 
     def upsert(self, ids: IntArray, vectors: Matrix) -> None:
@@ -173,7 +173,7 @@ class ChromaVectorIndex:
     def clear(self) -> None:
         """Drop the collection (even a broken one), its files and its watermark, and create an empty one.
 
-        If this fails, Chroma's database is damaged, and is replaced by an empty one for all banks.
+        If Chroma cannot do this, its database is damaged, and is replaced by an empty one for all banks.
         """
         try:
             self._empty()
@@ -193,7 +193,7 @@ class ChromaVectorIndex:
                 self._mark.drop()
 
     def close(self) -> None:
-        """Release the collection; a later call binds it again."""
+        """Release the collection; a later call to a method binds it again."""
         self._bound = None
 
     def _empty(self) -> None:
@@ -220,7 +220,7 @@ class ChromaVectorIndex:
         bound = _Bound(client, collection, client.files(collection), SearchReach(collection))
         if known != current:
             self._watermark = self._mark.read(current) if self._mark else None
-            # A watermark of another collection: the process was killed after dropping that one and before
+            # If the watermark is another collection's, the process was killed after dropping that collection and before
             # overwriting its pages.
             self._unclean = self._mark is not None and not self._watermark and self._mark.exists()
         lost = self._keeper.remade if self._unclean else ""
@@ -246,14 +246,14 @@ class ChromaVectorIndex:
 
     @contextmanager
     def _writing(self) -> Iterator[_Bound]:
-        """Like `_alone`; a failed write may be incomplete, so the collection must then be cleared."""
+        """Like `_alone`, for writes. A failed write may be incomplete, so the collection must be cleared after it."""
         with self._alone() as bound:
             self._damage = "a write to it failed"  # reset on success
             yield bound
             self._damage = None
 
     def _scan(self, bound: _Bound, *starts: Vector) -> None:
-        """Scan the graph; this fails if a vector is missing, and the collection must then be cleared."""
+        """Scan the graph. If a vector is missing, this fails, and the collection must be cleared."""
         self._damage = "one of its vectors is missing"  # reset on success
         bound.reach.scan(*starts)
         self._damage = None
@@ -262,7 +262,7 @@ class ChromaVectorIndex:
     def _reading(self) -> Iterator[_Bound]:
         """Yield the collection to concurrent readers, or exclusively if this client has not loaded it.
 
-        Loading writes files, and builds a new graph for a small collection, which must be scanned before use.
+        Loading writes files, and builds a new graph for a small collection; that graph must be scanned before use.
         """
         bound = self._bound
         with self._keeper.beside(self._bank) as client:
@@ -280,7 +280,7 @@ class _Bound:
     """A collection as bound to one client.
 
     Attributes:
-        reach: the vectors that searches reach.
+        reach: tracks the vectors that searches do not reach.
         loaded: whether a call has succeeded; searches write files only before that.
     """
 
@@ -292,7 +292,7 @@ class _Bound:
 
     @property
     def ready(self) -> bool:
-        """Whether searches are complete and write no files."""
+        """Whether searches are complete and do not write files."""
         return self.loaded and self.reach.held is not None
 
 
@@ -332,12 +332,12 @@ def _hits(names: list[str], distances: list[float], limit: int) -> Hits:
 
 EF_SEARCH = 1000  # recall at k=300 on random vectors: 0.93 with ef=300, 0.98 with 1000
 NEIGHBOURS = (
-    32  # per vector in the graph; with Chroma's default of 16, three times as many similar vectors are missed
+    32  # links per vector; with Chroma's default of 16, three times as many similar vectors are missed
 )
-OPEN_COLLECTIONS = 64  # of 2.6 MB and four files each; above this number the client is reopened
-SHARDS = 64  # of Chroma's cache of loaded collections; the size applies to each
+OPEN_COLLECTIONS = 64  # each takes 2.6 MB and four open files; if there are more, the client is reopened
+SHARDS = 64  # shards of Chroma's cache of loaded collections; its maximum size applies to each shard
 PATIENCE_SECONDS = 60  # how long to wait for a running call; a vacuum may take that long
-ROOM_BYTES = 8 << 20  # reserved for a journal, and for the id table, which Chroma rewrites as a whole
+ROOM_BYTES = 8 << 20  # free space for a journal, and for the id table, which Chroma rewrites as a whole
 
 _SQLITE_CODE = re.compile(r"\(code: (\d+)\)")
 _REFUSALS = {5, 6, 8, 10, 13, 14}
@@ -359,12 +359,12 @@ class ClientKeeper:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.remade = ""
-        # Chroma has its own copy of SQLite, in addition to Python's, and neither sees the other's file locks, which
-        # are per process: work on Chroma's files also needs the gate.
+        # Chroma has its own copy of SQLite, in addition to Python's. File locks are per process, so neither copy sees
+        # the other's: work on Chroma's files also needs the gate.
         self._gate = Gate()
         self._lock = threading.Lock()
         self._client: ChromaClient | None = None
-        self._doubtful = True  # whether to check the database before Chroma opens it
+        self._doubtful = True  # whether the database must be checked before Chroma opens it
         self._closed = False
 
     @contextmanager
@@ -492,7 +492,7 @@ class ClientKeeper:
     def _converting(self, bank: str) -> Iterator[None]:
         """Convert Chroma's errors to this package's.
 
-        An except clause could not catch them all, because a panic in Chroma's Rust code derives from
+        `except Exception` would not catch all of them, because a panic in Chroma's Rust code derives from
         BaseException.
         """
         with ExitStack() as stack:
@@ -542,7 +542,7 @@ class ChromaClient:
         self._folder = folder
         self._system = System(settings)
         self._api = self._system.instance(RustBindingsAPI)
-        # Chroma must not unload collections, because one that it never wrote to disk cannot be loaded again.
+        # Chroma must not unload collections, because a collection that it never wrote to disk cannot be loaded again.
         self._api.hnsw_cache_size = OPEN_COLLECTIONS * SHARDS
         self._system.start()
         self.used: set[str] = set()
@@ -552,7 +552,7 @@ class ChromaClient:
         self.used.add(name)
         from chromadb.api.models.Collection import Collection
 
-        model = self._api.create_collection(  # an existing one keeps its configuration
+        model = self._api.create_collection(  # an existing collection keeps its configuration
             name,
             configuration={"hnsw": {"space": "cosine", "ef_search": EF_SEARCH, "max_neighbors": NEIGHBOURS}},
             get_or_create=True,
@@ -566,7 +566,7 @@ class ChromaClient:
         return SegmentFiles(vector_segments(self._folder, str(collection.id)))
 
     def drop(self, name: str, files: SegmentFiles) -> None:
-        """Delete a collection, which may be missing or broken, and its files."""
+        """Delete a collection and its files; the collection may be missing or broken."""
         from chromadb.errors import NotFoundError
 
         with suppress(NotFoundError):
@@ -603,7 +603,7 @@ _SEGMENT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """Name of a folder in which Chroma stores the vectors of one collection."""
 
 _HEADER_BYTES = 100
-_LENGTH_BYTES = 4  # of one element in length.bin
+_LENGTH_BYTES = 4  # bytes per element of length.bin
 _HEADER_FORMAT = 1
 
 
@@ -617,7 +617,7 @@ class WatermarkFile:
         self._path = path
 
     def read(self, collection: str) -> Watermark | None:
-        """Return the watermark recorded for this collection; None if missing, unreadable or of another collection."""
+        """Return the watermark recorded for this collection; None if missing, unreadable or for another collection."""
         try:
             kept = json.loads(self._path.read_text(encoding="utf-8"))
             return Watermark.parse(kept["watermark"]) if kept["collection"] == collection else None
@@ -645,7 +645,7 @@ class WatermarkFile:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename in the folder durable, on POSIX; elsewhere this is neither possible nor needed."""
+    """Make a rename in the folder durable, on POSIX; other systems neither offer nor need this."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -658,7 +658,7 @@ def _sync_folder(folder: Path) -> None:
 def vacuum(folder: Path) -> None:
     """Rewrite Chroma's files to remove deleted data. Chroma may have them open, but must be idle.
 
-    This frees pages of the database, and cleans segments of a process killed right after a load (see
+    This frees pages of the database, and blanks the segments left by a process that was killed right after a load (see
     `SegmentFiles`).
 
     Raises:
@@ -764,7 +764,7 @@ def _blank_unused(segment: Path) -> None:
 
 
 def _blank_from(path: Path, used: int) -> None:
-    """Zero a file from an offset on, unless it is zero already."""
+    """Overwrite a file with zeros from an offset on, unless it contains only zeros there."""
     if not path.exists():
         return
     with path.open("r+b") as file:
@@ -784,7 +784,7 @@ def _damage(segment: Path) -> str | None:
     """
     header, data = segment / HEADER, segment / ELEMENTS
     if not (header.exists() and data.exists()):
-        return None  # never written to disk, or missing files that Chroma itself reports
+        return None  # never written to disk; or files are missing, which Chroma reports itself
     start = header.read_bytes()
     if len(start) != _HEADER_BYTES:
         return f"{HEADER} has {len(start)} bytes instead of {_HEADER_BYTES}"
@@ -798,8 +798,8 @@ def _damage(segment: Path) -> str | None:
 
 
 SCAN_SHARE = 128  # vectors scanned per vector written: a scan takes 3.3 us per vector, a write 300 to 430 us
-STARTS = 3  # further start points if a scan misses vectors
-_PAGE = 1000  # ids per call
+STARTS = 3  # number of further start points if a scan misses vectors
+_PAGE = 1000  # ids per call to Chroma
 
 
 # Vectors that searches of the HNSW graph do not reach are scored separately. If all neighbours of a vector
@@ -837,9 +837,9 @@ class Beside:
 
 
 class SearchReach:
-    """Tracks the vectors that searches of one loaded graph do not reach; each load builds a graph with other gaps.
+    """Tracks the vectors that searches of one loaded graph do not reach. Each load builds a graph that misses others.
 
-    Its methods that write run while no other call does; reads are concurrent.
+    Methods that change it run only while no other call does; reads are concurrent.
 
     Attributes:
         beside: the vectors that searches do not reach.
@@ -853,7 +853,7 @@ class SearchReach:
         self.held: int | None = None
 
     def wrote(self, names: list[str]) -> None:
-        """Record that vectors were stored; searches may not reach them, and earlier values are outdated."""
+        """Record that vectors were stored: searches may not reach them, and their earlier values are outdated."""
         self._fresh += names
         self.removed(names)
 

@@ -47,8 +47,8 @@ class ItemColumns:
         units: row ids, ascending.
         items: row id of each text's item.
         codes: position of the item's namespace in `namespaces`.
-        namespaces: the distinct namespaces; shared with later snapshots, which may append to it.
-        positions: position of each namespace in `namespaces`; also shared.
+        namespaces: the distinct namespaces. Later snapshots share this list and may append to it.
+        positions: position of each namespace in `namespaces`; shared in the same way.
     """
 
     units: IntArray = field(default_factory=_nothing)
@@ -107,14 +107,14 @@ def items_in_order(units: IntArray, of: tuple[IntArray, IntArray]) -> IntArray:
     return ordered
 
 
-# Latest rows and pairs in the lookup tables; repeated metadata usually recurs within that many.
+# Number of latest rows and pairs in the lookup tables; metadata usually recurs within that many.
 REMEMBERED = 4_096
 
 Codes32 = npt.NDArray[np.int32]
 
 
 class _Growing:
-    """An append-only array of integers; slices read earlier stay unchanged."""
+    """An append-only array of integers; slices that were read earlier stay unchanged."""
 
     __slots__ = ("_buffer", "_used")
 
@@ -160,7 +160,7 @@ class MetadataRows:
     def coded(self, written: Iterable[str]) -> list[int]:
         """Return the row number of each metadata, given as JSON; empty text means none.
 
-        Anything but a JSON object counts as none: it is from a damaged memory, which is reported when it is served.
+        Anything but a JSON object counts as empty: it comes from a damaged memory, which is reported when it is served.
         """
         return [self._row(text) if text else 0 for text in written]
 
@@ -243,7 +243,7 @@ class Columns:
         vocabulary: the distinct tag sets.
         thread_names: the distinct threads of turns; the first one is empty.
         speaker_names: the distinct speakers; the first one is empty.
-        metadata_rows: the distinct metadata; shared with later snapshots, which may append to it.
+        metadata_rows: the distinct metadata. Later snapshots share this table and may append to it.
         gaps: as in `UnitColumns`.
     """
 
@@ -330,7 +330,7 @@ def empty_columns() -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Codes of the distinct tag sets, threads, speakers and metadata, extended as new ones occur."""
+    """Codes of the distinct tag sets, threads, speakers and metadata; new ones are added as they occur."""
 
     tag_sets: dict[frozenset[str], int]
     threads: dict[str, int]
@@ -384,7 +384,7 @@ def updated(columns: Columns, changes: UnitColumns, removed: IntArray) -> Column
     stale = np.isin(columns.ids, np.concatenate([changes.ids, removed]))
     fresh = ~np.isin(changes.ids, removed)
     merged = {name: np.concatenate([getattr(columns, name)[~stale], coded[name][fresh]]) for name in ARRAYS}
-    if (np.diff(merged["ids"]) < 0).any():  # new rows have higher ids; replaced ones are out of order
+    if (np.diff(merged["ids"]) < 0).any():  # new rows have higher ids, but replaced rows are out of order
         order = np.argsort(merged["ids"], kind="stable")
         merged = {name: array[order] for name, array in merged.items()}
     untouched = columns.gaps[~np.isin(columns.gaps[:, 0], np.concatenate([changes.ids, removed]))]
@@ -402,17 +402,17 @@ def _coded(values: Sequence[Code], codes: dict[Code, int]) -> IntArray:
 
 
 def of_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:
-    """Mask of memories in the given networks."""
+    """Return a mask of the memories in the given networks."""
     return _of_codes(columns, types, 0)
 
 
 def memories_and_items(columns: Columns, types: Sequence[FactType]) -> BoolArray:
-    """Mask of memories in the given networks and items of their documents."""
+    """Return a mask of the memories in the given networks, and of the items of their documents."""
     return _of_codes(columns, types, 0, IN_DOCUMENT)
 
 
 def found_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:
-    """Mask of memories and document items in the given networks, and waiting turns that would belong to them."""
+    """Return a mask of the memories, document items and waiting turns whose fact type is among the given ones."""
     return _of_codes(columns, types, 0, WAITING, IN_DOCUMENT)
 
 
@@ -423,13 +423,13 @@ def _of_codes(columns: Columns, types: Sequence[FactType], *shifts: int) -> Bool
 
 
 def mentioned_by(columns: Columns, moment: datetime) -> BoolArray:
-    """Mask of units mentioned no later than a moment, compared by seconds as in `model.time.no_later`."""
+    """Return a mask of the units mentioned no later than a moment, compared by seconds as in `model.time.no_later`."""
     mentioned: BoolArray = columns.mentioned // SECOND <= to_micros(moment) // SECOND
     return mentioned
 
 
 def valid_at(columns: Columns, as_of: datetime | None) -> BoolArray:
-    """Mask of units valid now, or at a moment of conversation time: mentioned by then and not yet closed.
+    """Return a mask of the units valid now, or at a moment of conversation time: mentioned by then and not yet closed.
 
     Times are compared by seconds, as in `model.time.no_later`. A unit is also invalid between a closing and a
     later restoration.
@@ -445,14 +445,14 @@ def valid_at(columns: Columns, as_of: datetime | None) -> BoolArray:
 
 
 def shown_at(columns: Columns, as_of: datetime | None, *, include_invalidated: bool) -> BoolArray:
-    """Mask of units valid now or at a moment; with `include_invalidated` all units mentioned by then."""
+    """Return a mask of the units valid now or at a moment; with `include_invalidated`, of all mentioned by then."""
     if not include_invalidated:
         return valid_at(columns, as_of)
     return np.ones(len(columns), bool) if as_of is None else mentioned_by(columns, as_of)
 
 
 def tagged(columns: Columns, tags: Sequence[str], match: TagsMatch) -> BoolArray:
-    """Mask of units that the tags select; see `tags_select`."""
+    """Return a mask of the units that the tags select; see `tags_select`."""
     wanted = frozenset(tags)
     if not wanted and match != TagsMatch.EXACT:
         return np.ones(len(columns), bool)
@@ -460,21 +460,21 @@ def tagged(columns: Columns, tags: Sequence[str], match: TagsMatch) -> BoolArray
 
 
 def in_groups(columns: Columns, groups: Sequence[TagGroup]) -> BoolArray:
-    """Mask of units that all groups select; all units if there are none."""
+    """Return a mask of the units that all groups select; of all units if there are no groups."""
     if not groups:
         return np.ones(len(columns), bool)
     return _by_tag_set(columns, lambda own: all(group_selects(own, group) for group in groups))
 
 
 def with_metadata(columns: Columns, condition: MetadataTest | None) -> BoolArray:
-    """Mask of units whose metadata match a condition; all units if there is none."""
+    """Return a mask of the units whose metadata match a condition; of all units if there is no condition."""
     if condition is None:
         return np.ones(len(columns), bool)
     return columns.metadata_rows.passing(condition)[columns.metadata]
 
 
 def _by_tag_set(columns: Columns, selects: Callable[[frozenset[str]], bool]) -> BoolArray:
-    """Evaluate a condition on tags once for each distinct tag set."""
+    """Return a mask of the units whose tags match a condition, which is evaluated once for each distinct tag set."""
     passing = np.fromiter(map(selects, columns.vocabulary), bool, len(columns.vocabulary))
     return passing[columns.tag_sets] if len(columns) else np.zeros(0, bool)
 

@@ -19,8 +19,8 @@ from hindsight_integrations.model.units import MemoryUnit
 class DocumentItems:
     """The items to serve with each document at a moment, as pairs of row ids, ordered by item.
 
-    An invalid document is served with the items that were valid until it ended. A valid item of an invalid
-    document is served alone, as when the document's message was edited and the item came from another one.
+    An invalid document is served with the items that were valid until it ended. A valid item of an invalid document is
+    served alone. This happens if the message behind the document was edited and the item came from another message.
 
     Attributes:
         items: row ids of items, ascending, (n,).
@@ -42,13 +42,13 @@ class DocumentItems:
         return cls(columns.ids[at[served]], columns.ids[head_at[served]])
 
     def alone(self, columns: Columns, as_of: datetime | None) -> BoolArray:
-        """Mask of valid items whose document is not valid, over the columns' positions."""
+        """Return a mask over the columns' positions that selects the valid items of invalid documents."""
         alone: BoolArray = valid_at(columns, as_of) & (columns.heads > 0)
         alone[columns.positions(self.items)] = False
         return alone
 
     def as_their_documents(self, mask: BoolArray, columns: Columns) -> BoolArray:
-        """Return a mask over the columns' positions in which each item has the value of its document."""
+        """Return a copy of a mask over the columns' positions, in which each item has the value of its document."""
         if not len(self.items):
             return mask
         passing: BoolArray = mask.copy()
@@ -56,7 +56,7 @@ class DocumentItems:
         return passing
 
     def documents_of(self, ids: IntArray) -> IntArray:
-        """Map items to their documents, and other units to themselves, (n,)."""
+        """Return an array (n,) with the document of each item, and with every other unit itself."""
         if not len(self.items) or not len(ids):
             return ids
         at = np.minimum(np.searchsorted(self.items, ids), len(self.items) - 1)
@@ -87,7 +87,7 @@ def read_items(
 ) -> dict[int, list[MemoryUnit]]:
     """Read the items of each document, in serving order.
 
-    The order of fields is that of their first items, including invalid ones.
+    Fields are ordered by their first item, valid or not.
     """
     if not rows:
         return {}
@@ -129,7 +129,7 @@ def valid_items(
 
 
 def as_they_stand(units: Mapping[int, MemoryUnit], ledger: LedgerReader, bank: str) -> dict[int, MemoryUnit]:
-    """Return the units with their full texts, documents with their currently valid items; in the order given.
+    """Return the units in the order given, with full texts; a document's text includes its currently valid items.
 
     Args:
         units: the units by row id.

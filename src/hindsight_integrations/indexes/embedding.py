@@ -68,7 +68,7 @@ def passage_cosines(cosines: FloatArray, thresholds: Thresholds) -> Float64Array
 
 
 def _on_line(cosine: Cosine, low: tuple[float, float], high: tuple[float, float]) -> Cosine:
-    """Map a cosine by the line through two points (own, reference); return it unchanged if the own values do not increase."""
+    """Map a cosine by the line through two (own, reference) points; return it unchanged if own values do not rise."""
     span = high[0] - low[0]
     if span <= 0.0:
         return cosine
@@ -87,7 +87,7 @@ def embed_units(units: Sequence[MemoryUnit], embedder: Embedder) -> Matrix:
         ModelError: the embedder failed, or its vectors are invalid.
     """
     texts = [
-        unit.text  # an item has no date
+        unit.text  # the text of an item has no date
         if unit.kind is UnitKind.ITEM
         else embedding_text(unit.text, unit.occurred, unit.mentioned_at)
         for unit in units
@@ -130,11 +130,12 @@ def question_vector(query: RecallQuery, embedder: Embedder) -> Vector:
     return np.asarray(mean / length, np.float32)
 
 
-MOST_REMEMBERED = 2_048  # vectors; 3 MB for a common embedder. The least recently used ones are dropped first
+# Number of vectors in the cache: 3 MB for a common embedder. The least recently used ones are dropped first.
+MOST_REMEMBERED = 2_048
 
 
 class RememberedVectors:
-    """A cache of vectors by hash of the text, which keeps no text that may be erased later. Thread-safe."""
+    """A cache of vectors by hash of their text; it does not store the texts, which may be erased later. Thread-safe."""
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self._most, self._lock = most, Lock()

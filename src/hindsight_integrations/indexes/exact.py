@@ -27,7 +27,7 @@ from hindsight_integrations.model.arrays import (
 )
 from hindsight_integrations.model.watermark import Watermark
 
-SCORES_AT_ONCE = 16_000_000  # floats: 64 MB of scores per block of queries, for a bank of any size
+SCORES_AT_ONCE = 16_000_000  # maximum number of scores per block of queries: 64 MB
 
 ROUNDING = 1e-5
 """Maximum difference between two float32 dot products of the same unit vectors, with a wide margin (measured: 3e-8).
@@ -137,7 +137,8 @@ class Rows:
         if len(self.ids) == 0:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         if self.hidden is None and len(ids) == len(self.ids) and np.array_equal(ids, self.ids):
-            everywhere = np.arange(len(ids))  # all ids of a bank: skips a lookup that takes 2 ms for 100k
+            # The ids are those of the whole bank: skip a lookup that takes 2 ms for 100k ids.
+            everywhere = np.arange(len(ids))
             return everywhere, everywhere
         positions = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
         here = self.ids[positions] == ids
@@ -171,7 +172,8 @@ def _shortlist(rough: FloatArray, limit: int) -> IntArray:
     return np.flatnonzero(rough >= cut - ROUNDING)
 
 
-FIRST_CAPACITY = 1024  # rows; 1.5 MB at 384 dimensions, so that a small bank grows only once
+# Initial rows of the buffer, 1.5 MB at 384 dimensions, so that a small bank allocates it only once.
+FIRST_CAPACITY = 1024
 
 
 class ExactVectorIndex:
@@ -490,12 +492,12 @@ def _write(path: Path, arrays: Iterable[IntArray | Matrix], mode: str, *, at: in
 
 logger = logging.getLogger("hindsight_integrations")
 
-FOLDER = "exact"  # in the data directory
+FOLDER = "exact"  # subfolder of the data directory
 
 # Vectors in memory before the file is written: 3 MB at 384 dimensions, read from the ledger in 20 ms.
 TAIL_ROWS = 2_000
-TAIL_SHARE = 50  # in a larger bank, 1/50 of its vectors, so that writes stay rare
-REWRITE_SHARE = 16  # 1/16 if rows were replaced, and the file must be rewritten
+TAIL_SHARE = 50  # in a larger bank, 1/50 of its vectors stay in memory, so that writes are rare
+REWRITE_SHARE = 16  # 1/16 of them if stored rows were replaced, because the file must then be rewritten
 
 BLOCK = 8_192  # rows copied at once when the file is rewritten: 12 MB at 384 dimensions
 
@@ -529,7 +531,7 @@ class MappedVectorIndex:
             if kept := file.open():
                 self._watermark = self._recorded = Watermark.parse(kept[0])
                 self._stored = Rows(*kept[1])
-            if self._watermark is None:  # killed during the first fill
+            if self._watermark is None:  # the process was killed while the file was first filled
                 file.drop()
                 self._stored = no_rows()
         self._publish()
@@ -541,7 +543,7 @@ class MappedVectorIndex:
 
     @property
     def keeps_removed(self) -> bool:
-        """False: `advance` rewrites the file without them."""
+        """False: `advance` rewrites the file without removed vectors."""
         return False
 
     def upsert(self, ids: IntArray, vectors: Matrix) -> None:
@@ -557,7 +559,7 @@ class MappedVectorIndex:
         self._tail.upsert(ids, vectors)
         self._stored = stored.hiding(ids)
         self._publish()
-        if self._grows and self._enough:  # so that a bank that is filled at once need not fit into memory
+        if self._grows and self._enough:  # a bank that is filled in one go need not fit into memory
             self._store(self._recorded)
             self._ahead = True
 
@@ -674,7 +676,7 @@ class MappedVectorIndex:
         self._recorded, self._ahead, self._unclean = None, False, False
 
     def _blocks(self, order: IntArray) -> Iterator[Matrix]:
-        """Yield the visible vectors in blocks; `order` indexes those of the file, then those of the tail."""
+        """Yield the visible vectors in blocks; positions in `order` count the file's rows, then the tail's."""
         stored, tail = self._stored, self._tail.rows
         places = stored.shown_places
         dimension = max(stored.matrix.shape[1], tail.matrix.shape[1])

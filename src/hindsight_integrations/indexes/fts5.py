@@ -51,7 +51,7 @@ CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value NOT NULL);
 
 _WATERMARK = """
 SELECT value FROM state WHERE name = 'watermark' AND EXISTS (SELECT 1 FROM state WHERE name = 'form' AND value = '1')
-"""  # an index in another form is replayed
+"""  # an index of another version of this format is replayed
 
 
 class Fts5Keywords(KeywordStores):
@@ -106,7 +106,7 @@ class Fts5Store:
         self.dirty = self.holds_removed = False
 
     def upsert(self, ids: list[int], texts: list[str], told: list[str]) -> None:
-        """Index texts without stop words, so that their lengths are those of Lucene."""
+        """Index texts without stop words, so that text lengths are the same as in Lucene."""
         self.remove(ids)
         for table, given in (("docs", texts), ("told", told)):
             rows = [
@@ -149,7 +149,8 @@ class Fts5Store:
 
     def search(self, text: str, limit: int, among: IntArray | None, *, told: bool) -> Hits:
         """Search. FTS5 cannot filter by row id, so all matches are fetched and masked."""
-        query = " OR ".join(f'"{word}"' for word in query_words(text))  # words contain no quotes: see _WORD
+        # Words cannot contain quotes, see _WORD.
+        query = " OR ".join(f'"{word}"' for word in query_words(text))
         if not query:
             return no_hits()
         table = "told" if told else "docs"
@@ -175,7 +176,7 @@ class Fts5Store:
         self._connection.close()
 
     def _begin(self) -> None:
-        """Open the transaction that the next `advance` commits, unless it is open.
+        """Open the transaction that the next `advance` commits, unless it is open already.
 
         Raises:
             sqlite3.DatabaseError: SQLite rolled it back after an error such as a full disk, so its changes

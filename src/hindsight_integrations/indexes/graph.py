@@ -18,7 +18,7 @@ from hindsight_integrations.model.arrays import BoolArray, FloatArray, IntArray
 from hindsight_integrations.model.links import LINK_CODES, CausalRelation, Edges, LinkType, Mentions
 from hindsight_integrations.model.watermark import Watermark
 
-FIRST_CAPACITY = 64  # rows, so that a small bank grows only once
+FIRST_CAPACITY = 64  # initial rows of the buffers, so that a small bank allocates them only once
 
 ABSENT = -1
 
@@ -71,7 +71,7 @@ class NodeIds:
         self._count = len(self._ids)
 
 
-LEVELS = 255  # steps in which weights are stored: 120 MB instead of 376 MB for 2M edges
+LEVELS = 255  # number of steps in which weights are stored: 2M edges take 120 MB instead of 376 MB
 MENTION = len(LINK_CODES)  # code of a mention, after the codes of links
 BATCH = 8_192  # edges passed to rustworkx at once; bounds the Python integers alive during a bulk load
 
@@ -92,7 +92,7 @@ _INVERSE[_CAUSAL_PAIR] = _CAUSAL_PAIR[::-1]
 
 
 def _payloads_of(codes: IntArray, weights: FloatArray) -> IntArray:
-    """Return payload numbers of links: code * 256 + round(255 * weight)."""
+    """Return the payloads of links: code * 256 + round(255 * weight)."""
     levels = np.rint(np.clip(weights, 0.0, 1.0).astype(np.float64) * LEVELS).astype(np.int64)
     return codes * _CODE_STEP + levels
 
@@ -104,7 +104,7 @@ def _edge_keys(rows: IntArray) -> IntArray:
 
 
 def _rows(edges_of: Callable[[int], Iterable[tuple[int, int, int]]], nodes: Iterable[int]) -> IntArray:
-    """Return (source node, target node, payload) of the edges of `nodes`, (n, 3) int64."""
+    """Return (source node, target node, payload) of each edge of `nodes`, (n, 3) int64."""
     flat: Iterator[int] = chain.from_iterable(chain.from_iterable(map(edges_of, nodes)))
     return np.fromiter(flat, np.int64).reshape(-1, 3)
 

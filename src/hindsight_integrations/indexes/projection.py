@@ -284,7 +284,8 @@ class VectorFollower(Follower[VectorIndex]):
         since = self._since(feed)
         if since == feed.revision:
             return
-        if feed.erased(since) and self._index.keeps_removed:  # erased vectors must leave its files too
+        if feed.erased(since) and self._index.keeps_removed:
+            # Erased vectors must be removed from the index's files too.
             self.clear()
             since = 0
         else:

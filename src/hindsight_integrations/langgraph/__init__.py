@@ -1,6 +1,6 @@
 """LangGraph integration: recall, retain and settle nodes, agent middleware, tools, retriever, reflect subgraph and store.
 
-LangGraph is imported when one of these names is first used.
+LangGraph is imported when a name of this package is first used.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def store_factory(
     ttl: TTLConfig | None = None,
     **options: Any,  # noqa: ANN401 - those of `Hindsight.open`
 ) -> Callable[[], AbstractAsyncContextManager[HindsightStore]]:
-    """Create a store factory for `langgraph.json`, if `make_store` lacks an option that you need, such as a TTL.
+    """Create a store factory for `langgraph.json`. Use it to set options that `make_store` does not, such as a TTL.
 
     Args:
         directory: as in `server_engine`.

@@ -23,7 +23,7 @@ AUTH = "auth"
 SWITCH = "use_memory"  # key in the run's configurable or context; False turns memory off for the run
 WITHIN = ("context", "config", "state")
 UNNAMED: tuple[str, ...] = (
-    AUTH,  # first, because clients can set the other values
+    AUTH,  # comes first, because clients can set the other values
     "context.bank",
     "context.user_id",
     "config.bank",
@@ -42,11 +42,11 @@ class BankFinder:
         bank: with an engine: the bank's name, or a function of (state, runtime) that returns it.
         bank_from: with an engine, instead of `bank`: where to read the name from, "context.user_id", "config.user_id"
             (the configurable), "state.user_id" or "auth" (the user authenticated by LangGraph's server); from a list,
-            the first that has a value. If neither is given: the authenticated user, else `bank` or `user_id` in the
-            context, else in the configurable.
+            the first place that has a value. If neither is given: the authenticated user, else `bank` or `user_id` in
+            the context, else in the configurable.
 
     Raises:
-        InvalidRequest: `memory` is neither an engine nor a bank, or is a bank while another argument names one;
+        InvalidRequest: `memory` is neither an engine nor a bank, or is a bank although another argument names one;
             `bank_from` is malformed; `bank` is an async function or an invalid name.
     """
 
@@ -168,20 +168,20 @@ def _values_at(
 
 
 def _authenticated_user(runtime: Runtime[Any], configurable: Mapping[str, Any]) -> object:
-    """Return the user authenticated by LangGraph's server, or None; "" if the server has no authentication."""
+    """Return the user authenticated by LangGraph's server, or None; "" if the server does not authenticate users."""
     user = runtime.server_info.user if runtime.server_info else None
     return (user.identity if user else configurable.get("langgraph_auth_user_id")) or None
 
 
 def _raise_no_bank(places: Sequence[str], config: RunnableConfig) -> NoReturn:
-    """Raise the error for a run that does not select a bank, with the applicable remedy."""
+    """Raise the error for a run that does not select a bank, with a remedy that fits the run."""
     problem = f"the run does not select a bank: no value in {', '.join(places)}"
     # LangGraph removes checkpoint_id from a task's configurable, but not from the metadata.
     if config.get("metadata", {}).get("checkpoint_id"):
         raise InvalidRequest(
             "bank",
             problem,
-            "The run resumes from a checkpoint, and snapshot.config has no user id. Merge it in: invoke(None, "
+            "The run resumes from a checkpoint, and snapshot.config has no user id. Add it: invoke(None, "
             "{'configurable': {**snapshot.config['configurable'], 'user_id': ...}}), or pass context=... again.",
         )
     if places is not UNNAMED:
@@ -200,7 +200,7 @@ def checked_name(found: object, where: str = "") -> str:
     """Check a bank name from a run, and convert integers and UUIDs to strings.
 
     Raises:
-        InvalidRequest: any other type, or an empty string.
+        InvalidRequest: the name has any other type, or is an empty string.
     """
     if isinstance(found, str | int | UUID) and not isinstance(found, bool) and str(found).strip():
         return str(found)
@@ -217,6 +217,6 @@ def current_runtime() -> Runtime[Any]:
     """Return the current run's runtime, or a default runtime outside a graph."""
     try:
         get_config()
-    except RuntimeError:  # not inside a run
+    except RuntimeError:  # called outside a run
         return Runtime()
     return cast("Runtime[Any] | None", get_runtime()) or Runtime()

@@ -31,11 +31,11 @@ CONDITIONS = ("tags", "tag_groups", "metadata", "types", "as_of")
 """The recall options that restrict which memories are returned."""
 
 KEPT_BY = {
-    ToolVerb.RETAIN: CONDITIONS,  # returns no memories
+    ToolVerb.RETAIN: CONDITIONS,  # retain returns no memories, so it meets every condition
     ToolVerb.RECALL: CONDITIONS,
     ToolVerb.REFLECT: ("tags", "tag_groups", "as_of"),
 }
-"""The conditions that each tool can enforce; other tools cannot enforce any."""
+"""The conditions that each tool can enforce; a tool that is not listed cannot enforce any."""
 
 
 def create_restricted_tools(
@@ -47,10 +47,11 @@ def create_restricted_tools(
     """Create the middleware's memory tools, restricted to the memories that its recall may return.
 
     Args:
-        wanted: False for none; True for all tools that can enforce recall's conditions, except retain; or tool names.
+        wanted: False for no tools; True for all tools that can enforce recall's conditions, except retain; or tool
+            names.
         asked: the recall options.
         memory: the middleware's engine or bank.
-        given: bank, bank_from and tags of `create_memory_tools`.
+        given: arguments of `create_memory_tools`: bank, bank_from and tags.
 
     Raises:
         InvalidRequest: a tool is unknown, or cannot enforce a condition.
@@ -115,9 +116,9 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         context: describes the conversation to the extraction model ("support chat").
         retain_tags: visibility tags of the retained memories.
         tools: memory tools for the model: True for all except "retain", which the middleware does anyway, or a list of
-            names. They enforce recall's restrictions: with `tags`, `tag_groups`, `metadata`, `types` or `as_of`, only tools that can
-            enforce them are available (recall; reflect for tags and time). Their results are part of the
-            conversation and its checkpoints.
+            names. They enforce recall's restrictions: with `tags`, `tag_groups`, `metadata`, `types` or `as_of`, only
+            tools that can enforce them are available (recall; reflect for tags and time). The tools' results are part
+            of the conversation and its checkpoints.
         on_error: what happens when memory fails. "queue": the agent continues, without memories or with messages queued for
             extraction; "skip": the same, but nothing is committed; "raise": the run fails. Programming errors are
             always raised.
@@ -244,7 +245,7 @@ class Recalled(str):
     """Placeholder for the recalled memories in the state: a string such as "memories: 3" with the memories attached.
 
     States are streamed, traced and displayed, and serialising the placeholder gives only the string. LangGraph does not
-    checkpoint it, so it exists for one run.
+    checkpoint it, so it exists only during one run.
 
     Attributes:
         memories: the recalled memories.
@@ -265,17 +266,17 @@ class Recalled(str):
         return made
 
     def follow(self, messages: Sequence[BaseMessage]) -> None:
-        """Update the messages to the state's, and collect those that a summary has replaced since the last call."""
+        """Record the state's messages, and collect those that a summary has replaced since the last model call."""
         self.summarised = (*self.summarised, *summarised(self.messages, messages))
         self.messages = tuple(messages)
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        """Copy and pickle this as a plain string."""
+        """Reduce the placeholder to a plain string when it is copied or pickled."""
         return str, (str(self),)
 
 
 def summarised(before: Sequence[BaseMessage], now: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return the messages that a new summary has replaced; none if there is no new summary.
+    """Return the messages that a new summary has replaced; empty if there is no new summary.
 
     Args:
         before: the state's messages earlier in the run; empty at its start.
@@ -288,7 +289,7 @@ def summarised(before: Sequence[BaseMessage], now: Sequence[BaseMessage]) -> lis
 
 
 def _with_memories(request: ModelRequest[Any], found: Recalled) -> ModelRequest[Any]:
-    """Return the request with the memories inserted in its messages."""
+    """Return the request with the memories inserted into its messages."""
     found.follow(request.state["messages"])
     if not found.memories:
         return request
@@ -297,7 +298,7 @@ def _with_memories(request: ModelRequest[Any], found: Recalled) -> ModelRequest[
 
 
 def _schema(key: str) -> type:
-    """Build the middleware's state schema: one private key that is not checkpointed."""
+    """Build the middleware's state schema, which has one private key that is not checkpointed."""
     held = NotRequired[Annotated[str, UntrackedValue, PrivateStateAttr]]
     return TypedDict("RecalledState", {key: held})  # type: ignore[operator, no-any-return]
 

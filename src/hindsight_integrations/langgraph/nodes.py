@@ -66,7 +66,7 @@ class EventKind(StrEnum):
     SETTLED = "settled"
     """Queued tasks ran: `done`, `failed` (tasks), `created` (memories)."""
     OPINION = "opinion"
-    """An opinion was assessed: `outcome`, `opinion` (id), `before`, `after` (confidence)."""
+    """An opinion was assessed: `outcome`, `opinion` (id), `before` and `after` (its confidence)."""
     WARNING = "warning"
     """Memory failed and the run continued: `node`, `error` (class), `missing`, `remedy`."""
 
@@ -93,10 +93,10 @@ def tolerated(
     """Let a run continue when memory fails; the error is reported as a warning event and a log line.
 
     Args:
-        on_error: RAISE re-raises every error; the node's retry policy, if any, then applies.
+        on_error: with RAISE every error is re-raised, so that the node's retry policy, if any, applies.
         node: the node's name.
         bank: the bank's name; empty if unknown.
-        missing: the part that the run continues without, for the warning.
+        missing: what the run continues without, for the warning.
         remedy: additional advice.
 
     Raises:
@@ -111,7 +111,7 @@ def _warn(met: Tolerated) -> None:
     emit(EventKind.WARNING, met.bank, node=met.where, error=met.error, missing=met.missing, remedy=met.remedy)
 
 
-READ = "__pregel_read"  # config key of LangGraph's function that reads the graph's channels
+READ = "__pregel_read"  # config key of the function by which LangGraph reads the graph's channels
 
 Update = dict[str, Any]
 Run = Callable[[Any, RunnableConfig], Update]
@@ -137,11 +137,11 @@ class MemoryNode(Runnable[Any, Update]):
         self._run, self._arun, self._traced, self._writes = run, arun, traced, writes
 
     def untraced(self) -> Self:
-        """Return the same node with its model calls hidden from tracers."""
+        """Return a copy of the node whose model calls are hidden from tracers."""
         return type(self)(self.name or "", self._run, self._arun, traced=False, writes=self._writes)
 
     def called(self) -> Self:
-        """Return the same node for direct calls, without the check that the graph declares the key it writes."""
+        """Return a copy of the node for direct calls, which does not check that a graph declares the key it writes."""
         return type(self)(self.name or "", self._run, self._arun, traced=self._traced)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002, ANN401 - LangChain's
@@ -175,7 +175,7 @@ class MemoryNode(Runnable[Any, Update]):
 
 
 def check_key(config: RunnableConfig, key: str) -> None:
-    """Check that the graph's state declares a key, without which LangGraph would silently drop the memories.
+    """Check that the graph's state declares a key; LangGraph silently drops writes to other keys.
 
     Args:
         config: the run's config; outside a graph nothing is checked.
@@ -428,7 +428,8 @@ def create_retain_node(
     where, policy = BankFinder(memory, bank, bank_from), choice(OnError, on_error, "on_error")
     if background:
         _check_worker(where)
-    failing = "queue" if policy is OnError.QUEUE else "raise"  # so that the engine's setting does not apply
+    # Set explicitly, so that the engine's setting does not apply.
+    failing = "queue" if policy is OnError.QUEUE else "raise"
     checked_options(failing, background, timeout_s)
     options: dict[str, Any] = {"on_fork": choice(OnFork, on_fork, "on_fork"), "on_model_failure": failing}
     options |= {"roles": tuple(sorted(checked_roles(roles))), "tags": checked_tags(tags)}

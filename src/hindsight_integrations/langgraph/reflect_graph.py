@@ -54,14 +54,15 @@ def create_reflect_subgraph(
 ) -> ReflectGraph:
     """Create a graph that answers from memory in the bank's character and routes each opinion update to its own node.
 
-    The nodes are the steps of `bank.reflect`: recall -> think <-> tools (agentic) -> answer -> assess -> for each opinion
-    in the answer one of form, reinforce, weaken, contradict or neutral -> commit. Add the graph as a node to another, or
-    invoke it directly. It writes the answer's text and the reflection as a dict: its evidence, its opinions with their outcomes, the
-    structured answer, steps and costs. Without a model the answer consists of the memories themselves. Without a question
-    (neither `query_key` nor a user message) the answer is empty.
+    The nodes are the steps of `bank.reflect`: recall -> think <-> tools (agentic) -> answer -> assess -> for each
+    opinion in the answer one of form, reinforce, weaken, contradict or neutral -> commit. Add the graph as a node to
+    another, or invoke it directly. It writes the answer's text and the reflection as a dict: its evidence, its opinions
+    with their outcomes, the structured answer, steps and costs. Without a model the answer consists of the memories
+    themselves. If the state has neither a question under `query_key` nor a user message, the answer is empty.
 
-    Running a turn again (retry, resume, replay) does not form an opinion twice. After an interrupt, opinions are assessed
-    again with the evidence at that time: an approved opinion may already be known, or be evidence for another one.
+    Running a turn again (retry, resume, replay) does not form an opinion twice. After an interrupt, opinions are
+    assessed again with the evidence at that time, so that an approved opinion may turn out to be known already, or to
+    be evidence for another one.
 
     Args:
         memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
@@ -70,20 +71,22 @@ def create_reflect_subgraph(
         bank_from: with an engine: where to read the name from ("context.user_id", "config.user_id", "state.user_id",
             "auth", or several of them). If neither is given: the authenticated user, else `bank` or `user_id` in the
             context, else in the configurable.
-        interrupt_before_commit: whether to ask a person before an opinion changes; needs a checkpointer. The interrupt's value has
-            "question", "answer" and "changes", each with "number", "movement", "text", "reason", the opinion "held" so
-            far and its confidence "before" and "after". Resume with True, False or a list of the approved numbers (or
-            {"approve": ...}); an unreadable answer is asked for again, with a "problem". Changes that were not
-            approved are reported as refused.
+        interrupt_before_commit: whether to ask a person before an opinion changes; needs a checkpointer. The
+            interrupt's value has "question", "answer" and "changes", each with "number", "movement", "text", "reason",
+            the opinion "held" so far and its confidence "before" and "after". Resume with True, False or a list of the
+            approved numbers (or {"approve": ...}); after an unreadable answer the interrupt is repeated, with a
+            "problem". Changes that were not approved are reported as refused.
         query_key: the state key of the question.
-        messages_key: the state key of the messages; without a question the user's last message is the question.
+        messages_key: the state key of the messages; if there is no question under `query_key`, the user's last message
+            is the question.
         answer_key: receives the answer's text.
         reflection_key: receives the reflection.
-        as_message: also append the answer to the messages, as an AIMessage; they need the `add_messages` reducer.
+        as_message: also append the answer to the messages, as an AIMessage; the state's messages need the
+            `add_messages` reducer.
         trace_payloads: False hides the nodes' inputs and outputs from tracers, as `omit_payloads` does.
         on_error: when memory fails after the answer is written: "skip" (the run continues with a warning event, and no
             opinion is kept) or "raise". Earlier errors are always raised, because there is no answer yet.
-        checkpointer: used when the graph is invoked directly; as a subgraph it uses its parent's.
+        checkpointer: used when the graph is invoked directly; as a subgraph, the graph uses its parent's.
         options: options of `bank.reflect`, see `ReflectOptions`; with strategy="agentic" each step is a node.
 
     Raises:
@@ -151,14 +154,14 @@ class Keys:
 
 
 def joined(known: list[Any] | None, new: list[Any] | None) -> list[Any]:
-    """Reducer: merge the moves that the nodes of one step write, sorted by number; None clears the list."""
+    """Merge the moves that the nodes of one step write, sorted by number (a reducer); None clears the list."""
     if new is None:
         return []
     return sorted([*(known or ()), *new], key=lambda move: int(move["number"]))
 
 
 def question_of(state: State, keys: Keys) -> Question | None:
-    """Return the question under the query key, else the user's last message, else None; its message id is that of the message.
+    """Return the question under the query key, else the user's last message, whose id it has in both cases; or None.
 
     Raises:
         InvalidRequest: the state has neither key, or the question is not a string.
@@ -174,7 +177,8 @@ def operation_of(asked: Question, config: RunnableConfig) -> str:
     """Return the reflection's idempotency key, so that running it again forms no opinion twice.
 
     The key is a hash of thread, subgraph, message id and question: a replay of the turn has the same key, and the same
-    question in a later turn a different one. Without a thread or message id the key is random and kept in the state.
+    question in a later turn has a different one. Without a thread id or message id the key is random, and kept in the
+    state.
     """
     configurable = config.get("configurable", {})
     thread, place = str(configurable.get("thread_id", "")), str(configurable.get("checkpoint_ns", ""))
@@ -252,7 +256,7 @@ class ReflectNodes:
         )
 
     def tools(self) -> MemoryNode:
-        """Create the node that executes the step's tool call."""
+        """Create the node that makes the tool call of the step."""
         return self._stage(
             "tools", lambda stages, state: stages.call_tool(state["underway"], **self.options), _further
         )
@@ -288,7 +292,7 @@ class ReflectNodes:
         """Create the node that interrupts for approval of the changes, if there are any."""
 
         def run(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is made at run time
-            _check_same(self.where.name(state, config), state)  # another user may resume the run
+            _check_same(self.where.name(state, config), state)  # the run may be resumed by another user
             changes = changing(state.get("moves") or ())
             return {"approved": _ask_approval(state["answered"], changes) if changes else []}
 
@@ -310,7 +314,8 @@ class ReflectNodes:
         reflection = given["reflection"]
         written: Update = {self.keys.answer: reflection["text"], self.keys.reflection: reflection}
         if self.keys.as_message:
-            message_id = uuid5(NAMESPACE_URL, given["operation"])  # a replayed turn writes the same message
+            # Derived from the operation, so that a replayed turn writes the same message.
+            message_id = uuid5(NAMESPACE_URL, given["operation"])
             written[self.keys.messages] = [AIMessage(reflection["text"], id=str(message_id))]
         return {**written, "underway": {}, "answered": dict(given) if given["candidates"] else {}}
 
@@ -328,7 +333,7 @@ class ReflectNodes:
             name: the node's name.
             stage: the stage to run.
             update: function of (the stage's result, the bank's name) that returns the state update.
-            missing: the part that the run continues without if memory fails; empty if the run must fail.
+            missing: what the run continues without if memory fails; empty if the run must then fail.
         """
         on_error = self.on_error if missing else OnError.RAISE
         lost: Update = {"answered": {}, "moves": None, "approved": []}
@@ -400,7 +405,7 @@ def _approved(given: object, numbers: set[int]) -> list[int] | None:
 
 
 def _emit_opinion(opinion: State, bank: str, *, committed: bool) -> None:
-    """Emit one opinion event, without its text."""
+    """Emit the event of one opinion, without the opinion's text."""
     values = {name: opinion.get(name) for name in ("number", "outcome", "movement", "before", "after")}
     emit(EventKind.OPINION, bank, **values, opinion=opinion["opinion_id"], committed=committed)
 

@@ -47,10 +47,10 @@ class HindsightRetriever(BaseRetriever):
             traces.)
         k: maximum number of memories; with `k` there is no relevance threshold.
         max_tokens: token limit of all texts together; None means 4,096, or no limit if `k` is given.
-        metadata: filter on the memories' metadata. (LangChain's trace metadata go into `config={"metadata": ...}` of a
-            call; traces show the filter there.)
-        text: text form of the memories; None uses the default, "compact" (docs/integrations.md). The next three fields also
-            use a default for None.
+        metadata: filter on the memories' metadata. (LangChain's trace metadata are passed in a call's
+            `config={"metadata": ...}`, and traces show the filter among them.)
+        text: text form of the memories; None uses the default, "compact" (docs/integrations.md). In the next three
+            fields, None also selects the default.
         relevance: relevance level; by default "likely" (only memories likely to help) without `k`.
         include_records: whether to include record tables; by default only without `k`.
         include_core: whether to include core memory; off by default.
@@ -98,7 +98,7 @@ class HindsightRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,
         **options: Any,  # noqa: ANN401 - the types of the fields above
     ) -> list[Document]:
-        del run_manager  # LangChain calls its callbacks
+        del run_manager  # LangChain itself calls the callbacks
         bank = self.bank if isinstance(self.bank, MemoryBank) else MemoryBank.over(self.bank)
         return as_documents(bank.recall(query, **self._options(options)))
 
@@ -118,7 +118,7 @@ class HindsightRetriever(BaseRetriever):
         return LangSmithRetrieverParams(ls_retriever_name="hindsight", ls_vector_store_provider="hindsight")
 
     def _options(self, call: Mapping[str, Any]) -> RecallOptions:
-        """Return the recall options: the call's, else the retriever's own."""
+        """Return the recall options; those of the call override the retriever's own."""
         accept_options(call, OPTIONS)
         chosen = {name: getattr(self, name) if call.get(name) is None else call[name] for name in OPTIONS}
         return with_defaults(
@@ -131,7 +131,7 @@ class HindsightRetriever(BaseRetriever):
 OPTIONS: Final = HindsightRetriever.model_fields.keys() - BaseRetriever.model_fields.keys() - {"bank"} | {
     "metadata"
 }
-"""The fields that a call may override. (LangChain has a `metadata` field too.)"""
+"""The fields that a call may override. (`metadata` is also a field of LangChain's retrievers.)"""
 
 
 def as_documents(found: RecallResult) -> list[Document]:
@@ -143,7 +143,7 @@ def as_documents(found: RecallResult) -> list[Document]:
 
 
 def as_document(recalled: RecalledUnit) -> Document:
-    """Convert a memory to a document; on a key conflict the engine's metadata override the caller's."""
+    """Convert a memory to a document; if both have a key, the engine's metadata override the caller's."""
     metadata = {
         **plain_metadata(recalled),
         "score": float(recalled.score),

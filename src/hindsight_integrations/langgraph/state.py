@@ -34,7 +34,8 @@ class Memory(TypedDict):
 
     Attributes:
         id: the unit's stable id.
-        kind: "memory"; "turn", a message waiting for extraction; or "table", the records the question is about, listed first.
+        kind: "memory"; "turn" for a message that waits for extraction; or "table" for the records that the question is
+            about, which come first.
         text: the memory's text; the lines of a table.
         fact_type: world, experience, opinion or observation.
         occurred_start: start of the event (ISO 8601, UTC); None if the memory has no event time.
@@ -196,12 +197,12 @@ class Question:
 
     @property
     def asked(self) -> RecallOptions:
-        """Return the options that the question sets in `bank.recall`."""
+        """Return the options of `bank.recall` that the question determines."""
         return {"query_timestamp": self.timestamp, "speaker": self.speaker}
 
 
 def messages_in(state: object, key: str) -> list[Any]:
-    """Return the state's messages without summaries; only those that need it are converted, since there may be thousands.
+    """Return the state's messages without summaries; most are not converted, since there may be thousands.
 
     Raises:
         InvalidRequest: the state has no messages under this key, or an item is not a message.
@@ -255,7 +256,7 @@ def _no_message(item: object) -> InvalidRequest:
 
 
 def is_summary(message: object) -> bool:
-    """Return whether this is a summary by LangChain's SummarizationMiddleware, which has the role of a user message."""
+    """Return whether this message is a summary by LangChain's SummarizationMiddleware; its role is "user"."""
     extra = value_of(message, "additional_kwargs")
     return isinstance(extra, Mapping) and extra.get("lc_source") == "summarization"
 
@@ -295,7 +296,7 @@ def last_user_message(state: object, key: str) -> HumanMessage | None:
 
 
 def read_or_none(timestamp: object) -> str | float | None:
-    """Return a readable timestamp unchanged, else None; the retain node warns about unreadable ones."""
+    """Return a readable timestamp unchanged, else None; the retain node warns about unreadable timestamps."""
     try:
         checked_moment(timestamp, "timestamp")
     except InvalidRequest:

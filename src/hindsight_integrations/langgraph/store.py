@@ -53,10 +53,10 @@ Paths = Sequence[str] | Literal[False]
 MOST_MINUTES = 1_000 * 365 * 24 * 60.0  # a thousand years
 
 Call = Callable[[Any], Any]
-"""A call on the `items` namespace of a sync or async bank."""
+"""Function that calls the `items` namespace of a sync or async bank."""
 
 StoreStep = tuple[Call, Callable[[Any], None]]
-"""A call, and the function that receives its result."""
+"""A call, and the function to which its result is passed."""
 
 
 class HindsightStore(BaseStore):
@@ -76,8 +76,8 @@ class HindsightStore(BaseStore):
     Args:
         memory: a sync or async engine or bank.
         bank: with an engine: the bank's name; the bank is created at the first call.
-        index: paths in a value whose texts are searchable, unless a put names others; "$" is the whole value. With False
-            or no path, items are listed but never match a query.
+        index: paths in a value whose texts are searchable, unless a put names other paths; "$" is the whole value. With
+            False or no path, items are listed but never match a query.
         ttl: LangGraph's TTL configuration: `default_ttl` (minutes), `refresh_on_read`. Expired items are hidden regardless
             of `omit_expired`, and erased by `settle`, a worker or `sweep_ttl`.
 
@@ -164,7 +164,7 @@ class HindsightStore(BaseStore):
             await super().aput(namespace, key, value, index, ttl=ttl)
 
     def forget(self, namespace: tuple[str, ...], key: str | None = None) -> int:
-        """Erase an item, or all items under a prefix, and scrub them from all files; return how many.
+        """Erase an item, or all items under a prefix, and scrub them from all files; return the number erased.
 
         Args:
             namespace: the item's namespace, or the prefix.
@@ -182,7 +182,7 @@ class HindsightStore(BaseStore):
         return await (await self._abank()).items.forget(namespace, key)
 
     def sweep_ttl(self) -> int:
-        """Erase expired items and scrub deleted ones from all files; return how many. A worker does this automatically."""
+        """Erase expired items and scrub deleted ones from all files, as a worker does; return the number erased."""
         return self._bank().items.expire()
 
     async def asweep_ttl(self) -> int:
@@ -204,7 +204,7 @@ class HindsightStore(BaseStore):
         return await engine.bank(self._name)
 
     def _planned(self, ops: Sequence[Op]) -> tuple[list[StoreStep], list[Result]]:
-        """Plan the calls on the bank's items, reads first and one write last; return them, and the list for their results."""
+        """Plan the calls on the bank's items, reads first and one write last; return them and the list of results."""
         for op in ops:
             _check_op(op)
         results: list[Result] = [None] * len(ops)
@@ -249,7 +249,7 @@ def identity_of(label: str) -> str:
 
 
 _TOKEN = re.compile("%(25|2E|00|6C)|%$")
-_RESERVED = "langgraph"  # LangGraph does not allow it as the first label
+_RESERVED = "langgraph"  # LangGraph does not allow this as the first label
 
 
 def item_texts(value: Mapping[str, Any], paths: Paths) -> tuple[str, ...]:
@@ -348,7 +348,7 @@ def _alike(labels: Sequence[str], path: Sequence[str]) -> bool:
 
 
 def _check_op(op: Op) -> None:
-    """Reject operations that LangGraph does not allow, and a str as namespace, which it would split into characters."""
+    """Reject operations that LangGraph does not allow, and a str as namespace, which would be split into characters."""
     if isinstance(op, GetOp | PutOp):
         labels: object = op.namespace
     elif isinstance(op, SearchOp):
@@ -370,7 +370,7 @@ def _check_op(op: Op) -> None:
 
 
 def _gets(ops: Sequence[Op], results: list[Result]) -> Iterator[StoreStep]:
-    """Yield one call for the reads that refresh the TTL, and one for the other reads."""
+    """Yield one call for the reads that refresh the time to live, and one for the other reads."""
     for refresh in (False, True):
         at = [n for n, op in enumerate(ops) if isinstance(op, GetOp) and bool(op.refresh_ttl) is refresh]
         if at:

@@ -95,9 +95,9 @@ def create_memory_tools(
     """Create memory tools for `create_agent(model, tools)`: retain, recall, reflect, forget and list records.
 
     The run's config selects the user; the model cannot. To invoke a tool directly, pass a config or create the tools over
-    one bank: `tool.invoke({"query": "bees"}, {"configurable": {"user_id": "alice"}})`. Each result is a text for the model
-    and an artifact of plain JSON. A mistake in the model's arguments becomes a ToolMessage with status "error" that
-    explains how to call the tool; any other error is raised.
+    one bank: `tool.invoke({"query": "bees"}, {"configurable": {"user_id": "alice"}})`. Each result is a text for the
+    model and an artifact of plain JSON. If the model's arguments are wrong, the result is a ToolMessage with status
+    "error" that explains how to call the tool; any other error is raised.
 
     Tool results are part of the conversation and its checkpoints, and tracers see them like those of any tool.
 
@@ -155,8 +155,10 @@ def create_memory_tools(
     return [_tool(where, *made[verb]) for verb in chosen]
 
 
-BankCall = Callable[[Any], Any]  # a call on a bank; with an async bank its result is awaitable
-AskBank = Callable[[BankCall], Awaitable[Any]]  # makes the call and returns its result
+# Function that makes a call on a bank; with an async bank, its result is awaitable.
+BankCall = Callable[[Any], Any]
+# Function that makes such a call on the run's bank, and returns the result.
+AskBank = Callable[[BankCall], Awaitable[Any]]
 Reply = tuple[str, Any]  # the text for the model, and the artifact as plain JSON
 
 
@@ -186,7 +188,8 @@ class MemoryTool(BaseTool):
     Attributes:
         where: finder of the run's bank.
         steps: the implementation; it awaits nothing but calls on the bank, which on a sync bank never suspend.
-        arguments_of: the model's argument for each field name of the bank; errors in these fields are reported to the model.
+        arguments_of: for each field name in the bank's errors, the argument of the tool; errors in these fields are
+            reported to the model.
     """
 
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
@@ -201,7 +204,7 @@ class MemoryTool(BaseTool):
         run_manager: CallbackManagerForToolRun | None = None,
         **arguments: Any,  # noqa: ANN401 - as the schema has them
     ) -> Reply:
-        del run_manager  # LangChain calls its callbacks
+        del run_manager  # LangChain itself calls the callbacks
         call = self._call(given, arguments, config)
         bank = self.where.open(_state(arguments), config)
 
@@ -247,7 +250,7 @@ class MemoryTool(BaseTool):
         except InvalidRequest as error:
             if error.field not in self.arguments_of:
                 raise
-            problem = f"{self.arguments_of[error.field]}: {error.reason}. {error.remedy}"
+            problem = f"{self.arguments_of[error.field]}: {error.reason}. {error.remedy_in_words}".rstrip()
             raise ToolException(_again(self.name, problem, self.args)) from None
 
 
@@ -262,7 +265,7 @@ def _finished(steps: Coroutine[Any, Any, Reply]) -> Reply:
 
 
 def wrong_arguments(name: str, takes: tuple[str, ...]) -> Callable[[Any], str]:
-    """Return a handler that lists the invalid arguments for the model, without their values, and those the tool takes."""
+    """Return a handler that names the invalid arguments to the model, without values, and those the tool takes."""
 
     def explain(error: ValidationError) -> str:
         wrong = (
@@ -289,8 +292,8 @@ LONGEST_WORD = 512  # maximum characters of a kind, a category or an id
 # Default bounds of a window, which stay in datetime's range in any time zone.
 FIRST_DAY, LAST_DAY = date(1000, 1, 1), date(9000, 1, 1)
 
-# A ToolRuntime, injected by ToolNode and hidden from the model. It is not validated, because pydantic would build one
-# from the model's arguments, and not dumped, because it contains the whole state.
+# A ToolRuntime, injected by ToolNode and hidden from the model. It is not validated, because pydantic would build a
+# runtime from the model's arguments, and not dumped, because it contains the whole state.
 Injected = Annotated[Any, SkipValidation, InjectedToolArg, PlainSerializer(lambda _: None)]
 
 
@@ -355,14 +358,13 @@ def window(start: date | None, end: date | None) -> tuple[str, str] | None:
     """Convert first and last day, both inclusive, to the half-open window of `bank.records`; None if unbounded."""
     if start is None and end is None:
         return None
-    first = max(start or FIRST_DAY, FIRST_DAY)
-    last = min(end or LAST_DAY, LAST_DAY)
+    first, last = (min(max(day, FIRST_DAY), LAST_DAY) for day in (start or FIRST_DAY, end or LAST_DAY))
     return first.isoformat(), (last + timedelta(days=1)).isoformat()
 
 
 TOOL = "forget_memory"
 DECISIONS = ["approve", "edit", "reject"]
-PUSHED = "__pregel_push"  # trigger by which LangGraph marks a task that a Send created
+PUSHED = "__pregel_push"  # the trigger with which LangGraph marks a task that a Send created
 UNREADABLE = 'Answer true or false, or {"decisions": [{"type": ...}]} with type "approve", "reject", or "edit" and edited_action.'
 EDITED = f'An edited_action must be {{"name": "{TOOL}", "args": {{"memory_id": ..., "erase": true}}}}.'
 
@@ -418,12 +420,12 @@ def await_decision(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Interrupt the run until a person has decided, and return the decision.
 
     Raises:
-        GraphInterrupt: there is no answer yet.
+        GraphInterrupt: the person has not decided yet.
         InvalidRequest: the tool runs outside a graph.
     """
     try:
         answer = interrupt(request)
-    except KeyError:  # invoked outside a graph
+    except KeyError:  # the tool was invoked outside a graph
         raise InvalidRequest(
             "erase",
             "a person must approve it, which needs a graph to interrupt",
@@ -437,7 +439,7 @@ def await_decision(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def edited_arguments(decision: Mapping[str, Any]) -> EraseArguments | None:
-    """Return the edited arguments, or None if they are not valid for this tool."""
+    """Return the arguments that a decision edits, or None if they are not valid for this tool."""
     action = decision.get("edited_action")
     if not isinstance(action, Mapping) or action.get("name") != TOOL:
         return None
@@ -529,7 +531,7 @@ async def _recall(options: Mapping[str, Any], numbered: bool, call: ToolCall, as
 async def _reflect(options: Mapping[str, Any], call: ToolCall, ask: AskBank) -> Reply:
     answer = await ask(methodcaller("reflect", call.arguments["question"], **options))
     memories = [as_memory(unit) for unit in answer.units]
-    # An extractive answer consists of quoted memories.
+    # An extractive answer quotes memories, which must be marked as data.
     quoted = answer.extractive and answer.units
     text = memories_block(map(memory_line, answer.units)) if quoted else answer.text
     return text, {"text": answer.text, "sufficient": answer.sufficient, "memories": memories}

@@ -26,19 +26,20 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019.&+][^\W_]+)*[+#]*")
 _PREPOSITIONS = frozenset(
     {"with", "without", "for", "at", "by", "on", "in", "to", "from", "not", "no", "except", "via"}
 )
-_MOST_SPECIFIC = 4  # maximum number of words; a longer text is an explanation, not a name
+_MOST_SPECIFIC = 4  # maximum number of words in a name; a longer text is an explanation
 
 _HOW_RECORDED = frozenset(
     {"a", "an", "count", "daily", "log", "my", "number", "of", "tally", "the", "tracker", "tracking"}
 )
-"""Words that describe the recording. Without "total", "average" and "weekly", which change the meaning of a value."""
+"""Words that only describe the recording; not "total", "average" or "weekly", which change the meaning of a value."""
 _OF_KIND: Mapping[RecordKind, frozenset[str]] = {
     RecordKind.EXPENSE: KIND_WORDS[RecordKind.EXPENSE]
     - {"payment"},  # a car payment is not the price of a car
     RecordKind.INCOME: frozenset({"income", "earning"}),
     RecordKind.QUANTITY: frozenset({"measurement", "taken"}),
     RecordKind.GOAL: KIND_WORDS[RecordKind.GOAL]
-    | {"weekly", "monthly", "yearly", "annual", "spending", "expense"},  # the period is in the unit
+    # The unit already contains the period.
+    | {"weekly", "monthly", "yearly", "annual", "spending", "expense"},
     RecordKind.TASK: frozenset({"task", "todo"}),
     RecordKind.EVENT: frozenset({"appointment"}),
     RecordKind.PREFERENCE: KIND_WORDS[RecordKind.PREFERENCE],
@@ -98,7 +99,7 @@ def _is_generic(word: str, kind: RecordKind) -> bool:
 
 
 class KnownCategories:
-    """Lookup of a bank's categories by spelling.
+    """A lookup table of a bank's categories by spelling.
 
     Args:
         categories: the bank's categories, the most used of each kind first.
@@ -154,7 +155,7 @@ def categories_to_show(
     Args:
         categories: the bank's categories.
         passage: the text that the model will read.
-        limit: token limit of all names together.
+        limit: maximum number of tokens of all names together.
         count: function that counts the tokens of texts (`TokenCounter.count`); None assumes three characters per token. One token per
             name is added for the separator.
     """

@@ -30,7 +30,7 @@ def question_time(
 
     Args:
         question: the question's text.
-        reference: when it was asked (aware).
+        reference: when the question was asked (aware).
         dates: time zone, order of numeric dates, and first day of the week.
         languages: its possible languages, the likeliest first.
     """
@@ -40,11 +40,11 @@ def question_time(
 def event_time(
     statement: str, reference: datetime, dates: LocalDates, languages: Sequence[Language]
 ) -> Interval | None:
-    """Return when the event in a statement happened or will happen, or None if it does not say.
+    """Return when the event in a statement happened or will happen, or None if the statement does not say.
 
     Args:
         statement: the statement's text.
-        reference: when it was made (aware).
+        reference: when the statement was made (aware).
         dates: time zone, order of numeric dates, and first day of the week.
         languages: its possible languages, the likeliest first.
     """
@@ -59,7 +59,7 @@ def _first_found(
     dates: LocalDates,
     languages: Sequence[Language],
 ) -> TimeWindow | None:
-    """Return the match of the first grammar, or else a date found by `dateparser` in the languages without a grammar."""
+    """Return the first match of a grammar, or else of `dateparser` for the languages without a grammar."""
     for rules in (language.times for language in languages if language.times):
         if window := find(text, reference, dates.zone, rules=rules, week_starts=dates.week_starts):
             return window
@@ -147,7 +147,7 @@ def parse_timestamp(text: str, *, date_order: DateOrder | None = None) -> dateti
 
 
 def is_ambiguous(text: str) -> bool:
-    """Return whether a timestamp is readable only if the order of day, month and year is known."""
+    """Return whether a timestamp can be parsed only if the order of day, month and year is known."""
     if parse_timestamp(text, date_order=None):
         return False
     return any(parse_timestamp(text, date_order=order) for order in DateOrder)

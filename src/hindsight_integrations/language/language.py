@@ -27,7 +27,7 @@ class AskingWords:
         tells: marks a question that also states something: a clause of its own, or "did I tell you".
         nothing_known: an agent saying that it has no memory of something.
         lead_in: an agent's introduction of a memory.
-        forgetting: start of a request to forget something.
+        forgetting: the start of a request to forget something.
         all_about: the words before the subject of a request to forget ("everything you know about").
         recalling: words that ask for everything remembered ("What do you know about me?"), besides stop words.
         whatever: words that ask for everything in a period ("What happened last week?"), besides stop words.
@@ -57,8 +57,8 @@ class RecordWords:
         advice: asks for advice or a reason, never for recorded values.
         lists: asks for a list ("list", "which", "what's on").
         yes_or_no: start of a yes-or-no question.
-        which: words directly before a thing that ask which one ("what coffee").
-        goals: asks how a value compares to its goal.
+        which: words that directly precede a thing and ask which one it is ("what coffee").
+        goals: asks how a value compares with its goal.
         kinds: pattern per kind of record ("spent", "tasks").
         tail: end of a compound after a thing ("Kaffeebudget"); matches nothing in languages without compounds.
         idle: words without content, besides the stop words.
@@ -105,7 +105,7 @@ class NounWords:
         before: prepositions before a name.
         naming: words before a name ("called").
         meeting: verbs before a person.
-        singular: a third-person verb after a name; a noun would have an article.
+        singular: a third-person verb after a name; before such a verb, a noun would have an article.
         roles: nouns before a name that are not part of it ("my brother Emre").
         heads: nouns before a name that are part of it ("Hotel Adler").
         measures: nouns before another noun ("a cup of coffee" in two words).
@@ -114,7 +114,7 @@ class NounWords:
         tail: a phrase that may follow a place name ("Frankfurt am Main").
         of: lower-case words between given and family name, with surrounding spaces.
         letters: letters of native words.
-        borrowed: words of the language with other letters.
+        borrowed: words of the language that contain other letters.
     """
 
     given_names: frozenset[str] = frozenset()
@@ -153,6 +153,7 @@ class NameWords:
         organisation: a word in the name of an organisation.
         possessive: possessive ending of a name.
         nouns: set for languages that capitalise all nouns.
+        uncounted: words after a name and a number that cannot be a counted noun ("Apollo 2 was").
     """
 
     no_names: frozenset[str] = frozenset()
@@ -165,6 +166,7 @@ class NameWords:
     organisation: re.Pattern[str] = NEVER
     possessive: re.Pattern[str] = NEVER
     nouns: NounWords | None = None
+    uncounted: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,7 +189,7 @@ class QuestionWords:
 
 
 class Person(StrEnum):
-    """The grammatical person in which a sentence speaks."""
+    """The grammatical person of a sentence."""
 
     FIRST = "first"
     SECOND = "second"
@@ -246,7 +248,8 @@ class Language:
     decimal_comma: bool = False
 
 
-LEAST_SHARE = 0.1  # minimum share of stop words in a text of a language; in prose it is a third to a half
+# Minimum share of stop words in a text of a language; in prose, a third to a half of the words are stop words.
+LEAST_SHARE = 0.1
 # Minimum number of words of a text without stop words that counts as another language; a shorter text may list names.
 LEAST_WORDS = 7
 _WORD = re.compile(r"[^\W\d_]+")
@@ -279,7 +282,7 @@ def written_in(text: str, languages: Sequence[Language]) -> Language | None:
 
 
 def in_another_language(text: str, sample: str, languages: Sequence[Language]) -> bool:
-    """Return whether a text is certainly in another language than a sample, judging by script and stop words.
+    """Return whether a text is certainly in another language than a sample; the script and the stop words decide.
 
     Args:
         text: one or two sentences.

@@ -23,7 +23,7 @@ def titles(text: str) -> list[str]:
 
 
 def hidden(text: str) -> tuple[str, list[str]]:
-    """Replace quoted titles by marks; return the text and the titles with their quotes."""
+    """Replace the quoted titles of a text by marks; return the text and the titles with their quotes."""
     found: list[str] = []
 
     def hide(match: re.Match[str]) -> str:
@@ -34,7 +34,7 @@ def hidden(text: str) -> tuple[str, list[str]]:
 
 
 def shown(text: str, quoted: list[str]) -> str:
-    """Restore the titles in a text or part of it."""
+    """Put the titles back into a text, or part of a text, in which `hidden` replaced them."""
     return _HIDDEN.sub(lambda match: f" {quoted[int(match.group(1))]} ", text)
 
 
@@ -42,7 +42,7 @@ USER_NAMES = frozenset({"user", "the user", "human", "me", "i", "myself"})
 AGENT_NAMES = frozenset({"assistant", "the assistant", "ai", "ai assistant", "agent", "the agent", "bot"})
 
 LONGEST_NAME = 4  # maximum number of words of an entity name that is searched in a text
-ONE_EDIT_LETTERS = 5  # minimum length of names that may differ by one edit; chosen by hand
+ONE_EDIT_LETTERS = 5  # minimum number of letters of names that may differ by one edit; chosen by hand
 
 _WORD = re.compile(r"[\w.&'\u2019-]+")
 _POSSESSIVE = re.compile(r"['\u2019]s$")
@@ -75,7 +75,7 @@ def contains_name(first: str, second: str) -> bool:
     """Return whether one name is a shorter form of the other: Alice / Alice Chen / Alice C.
 
     Tokens are compared from the given name on; an initial matches a token that starts with it. Names with a possessive
-    ("Melanie's kids") never match: they name somebody else.
+    ("Melanie's kids") never match, because they denote somebody else.
     """
     short, long = sorted((first.split(), second.split()), key=len)
     if not short or any(_POSSESSIVE.search(token) for token in (*short, *long)):
@@ -96,7 +96,7 @@ def name_similarity(first: str, second: str) -> float:
 
 
 def possible_names(text: str, languages: Sequence[Language]) -> list[str]:
-    """Return the word sequences of a text that could name an entity, also without a possessive ending ("Annas").
+    """Return the word sequences of a text that could name an entity, with and without a possessive ending ("Annas").
 
     Args:
         text: the text to search.
@@ -200,14 +200,14 @@ def _after_title(names: NameWords) -> re.Pattern[str] | None:
 
 
 def begins_sentence(text: str, match: re.Match[str], names: NameWords) -> bool:
-    """Return whether a match is at the start of a sentence, where a capital is no evidence of a name."""
+    """Return whether a match is at the start of a sentence, where a capital letter does not indicate a name."""
     before = text[max(0, match.start() - 8) : match.start()]
     title = _after_title(names)
     return _SENTENCE_START.search(before) is not None and not (title and title.search(before))
 
 
 def _trimmed(words: Sequence[str], names: NameWords) -> Sequence[str]:
-    """Strip titles and other non-names from both ends."""
+    """Strip words that are not part of a name, such as titles, from both ends."""
     while words and _is_no_name(words[0], names):
         words = words[1:]
     while words and _is_no_name(words[-1], names):
@@ -231,10 +231,10 @@ _AFTER = re.compile(r" ([^\W\d_]+)")
 _AND = re.compile(r"(?: und | oder | & |, )$")
 
 
-# Names in languages that capitalise every noun. A capital is no evidence there, so each name needs other evidence: the
-# word before it ("bei", "Frau", "Bruder", "heißt"), a singular verb after it (a noun would have an article), a second
-# capitalised word, foreign letters, or a list of common names. Doubtful words are skipped: a noun mistaken for a name
-# would link half of a bank.
+# Names in languages that capitalise every noun. There, a capital letter does not indicate a name, so each name needs
+# other evidence: the word before it ("bei", "Frau", "Bruder", "heißt"), a singular verb after it (a noun would have an
+# article), a second capitalised word, foreign letters, or a list of common names. Doubtful words are skipped, because a
+# noun mistaken for a name would link half of the memories in a bank.
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Context of capitalised words: the word before (case-folded), the word after, and whether they start a sentence."""
@@ -242,7 +242,7 @@ class _Place:
     before: str
     after: str
     begins: bool
-    joined: bool  # whether "und" or a comma connects them to a preceding name
+    joined: bool  # whether "und" or a comma connects the words to a preceding name
 
 
 def noun_spans(text: str, seen: Collection[str], names: NameWords, nouns: NounWords) -> Iterator[NameSpan]:
@@ -286,7 +286,7 @@ def names_seen(text: str, names: NameWords, nouns: NounWords) -> Iterator[str]:
 def _pieces(
     match: re.Match[str], names: NameWords, nouns: NounWords, seen: Collection[str]
 ) -> Iterator[tuple[int, str]]:
-    """Split a run of capitalised words after an owner ("Annas Schwester"), without leading non-names."""
+    """Split a run of capitalised words after an owner ("Annas Schwester"); drop leading words that are not names."""
     words = match[0].split(" ")
     at = match.start()
     while (
@@ -325,7 +325,7 @@ def _place(text: str, at: int, phrase: str, *, begins: bool, ended: int) -> _Pla
 def _name_in(
     phrase: str, place: _Place, seen: Collection[str], names: NameWords, nouns: NounWords
 ) -> str | None:
-    """Return the name within a row of capitalised words, or None."""
+    """Return the name within a run of capitalised words, or None."""
     words = phrase.split(" ")
     if _plain(words[0]) in nouns.heads and len(words) > 1:
         return phrase
@@ -347,7 +347,7 @@ def _name_in(
 def _several(
     words: list[str], place: _Place, described: bool, seen: Collection[str], nouns: NounWords
 ) -> str | None:
-    """Return the name within several capitalised words, or None."""
+    """Return the name within a run of two or more capitalised words, or None."""
     first, last = _plain(words[0]), _plain(words[-1])
     if _listed(words[0], seen, nouns) and _is_noun(last, nouns):  # "hat Anna Kuchen gebacken"
         return words[0]
@@ -376,7 +376,7 @@ def _single(word: str, place: _Place, seen: Collection[str], nouns: NounWords) -
 
 
 def _listed(word: str, seen: Collection[str], nouns: NounWords) -> bool:
-    """Return whether a word is a known name, or cannot be a word of the language."""
+    """Return whether a word is a known name, or has letters or capitals that words of the language do not have."""
     plain = word.casefold()
     known = plain in seen or plain in nouns.given_names or plain in nouns.other_names
     if known:
@@ -386,7 +386,7 @@ def _listed(word: str, seen: Collection[str], nouns: NounWords) -> bool:
 
 
 def _is_noun(plain: str, nouns: NounWords) -> bool:
-    """Return whether a word is a known or derived noun; of a hyphenated compound the last part decides."""
+    """Return whether a word is a known or derived noun; in a hyphenated compound, the last part decides."""
     last = plain.rsplit("-", 1)[-1]
     forms = {
         last,
@@ -408,8 +408,8 @@ _ACRONYM = re.compile(r"(?<![\w@#-])[A-Z]{2,6}(?![\w-])")
 class NameSpotter:
     """Finds the names in the texts of one conversation or document.
 
-    A single capitalised word that begins a sentence counts only if the same word is capitalised inside a sentence
-    elsewhere in these texts, or is a speaker's or a known name.
+    A single capitalised word that begins a sentence counts only if it is also capitalised inside a sentence of these
+    texts, or is the name of a speaker or another known name.
     """
 
     def __init__(
@@ -475,7 +475,7 @@ def _matches(pattern: re.Pattern[str], text: str) -> Iterator[NameSpan]:
 
 
 def _acronyms(text: str, shouted: frozenset[str]) -> Iterator[NameSpan]:
-    """Find words of two to six capitals, except several in a row or in a mostly upper-case text (shouting)."""
+    """Find words of two to six capitals, except in shouting: several of them in a row, or a mostly upper-case text."""
     letters = [letter for letter in text if letter.isalpha()]
     if sum(letter.isupper() for letter in letters) * 2 > len(letters) and len(letters) > 6:
         return

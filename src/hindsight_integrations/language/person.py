@@ -10,7 +10,7 @@ import re
 from hindsight_integrations.language.language import Language, Person
 from hindsight_integrations.language.names import CAPITAL, begins_sentence
 
-LONGEST_TEXT = 10_000  # characters; longer texts are not analysed, to bound the run time
+LONGEST_TEXT = 10_000  # maximum number of characters; longer texts are not analysed, to bound the run time
 
 _QUOTED = re.compile(
     r"\"[^\"]{1,2000}\"|[\u201c\u201e][^\u201c\u201d\u201e]{1,2000}[\u201c\u201d]|\u00ab[^\u00ab\u00bb]{1,2000}\u00bb"
@@ -60,7 +60,7 @@ def unquoted(text: str) -> str:
 
 
 def _masked(text: str, language: Language) -> tuple[str, list[str]]:
-    """Replace the parts that do not determine the person by marks; return the text and the replaced parts."""
+    """Replace the parts of a text that do not determine the person by marks; return the text and the replaced parts."""
     kept: list[str] = []
     pronouns = tuple(language.person.words.values())
 

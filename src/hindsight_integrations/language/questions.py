@@ -9,7 +9,8 @@ from hindsight_integrations.language.language import Language, language_of
 from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.language.stems import content_stems
 
-LONGEST_ASKING_ALL = 100  # maximum number of characters; a longer question names a subject
+# Maximum number of characters of a question for everything; a longer question names a subject.
+LONGEST_ASKING_ALL = 100
 
 
 def asks_for_a_cause(text: str, languages: Sequence[Language]) -> bool:

@@ -1,8 +1,8 @@
 """Find the kinds and categories of records that a question asks about.
 
 A category matches by its name, a synonym (`RecordWords.things`), a similar spelling, or by the memories that answer the
-question best. Single words decide whether figures are wanted; if that is unclear, a named category gets them, since a line of
-figures takes few tokens.
+question best. Single words decide whether the question wants figures; if that is unclear, figures are returned for a
+named category, since a line of figures takes few tokens.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LEAST_PART = 4
 LEAST_FORM = 3
 CLOSE = 86  # minimum similarity in percent of a misspelling: "autbus" for "autobus" (chosen by hand)
 CLOSE_LETTERS = 5  # minimum number of letters of a misspelling (chosen by hand)
-MAJORITY = 0.6  # share of the best memories with a word of the question that must be of one category
+MAJORITY = 0.6  # minimum share of one category among the best memories that contain a word of the question
 
 VALUED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
 """Kinds with numeric values."""
@@ -97,7 +97,7 @@ class Subject:
 
 
 class KnownThings:
-    """Lookup of a bank's record categories by the words of a question.
+    """A lookup table of a bank's record categories by the words of a question.
 
     Args:
         categories: the bank's categories, with their units.
@@ -139,7 +139,7 @@ class KnownThings:
         )
 
     def named(self, words: str) -> list[Subject]:
-        """Return a subject for each kind with a matching category or with parts of the named thing."""
+        """Return a subject for each kind with a category that the words name, or with parts of a thing they name."""
         return [Subject(kind, names) for kind in self._kinds if (names := self._named(words, kind))]
 
     def _named(self, words: str, kind: RecordKind) -> tuple[str, ...]:
@@ -168,12 +168,12 @@ class KnownThings:
         return found[0] if found else None
 
     def _things_of(self, category: RecordCategory) -> set[str]:
-        """Return the thing that one of the category's spellings denotes, else those that its words denote."""
+        """Return the thing that a spelling of the category denotes, else those that the words of its name denote."""
         whole = next(filter(None, map(self.thing, (category.name, *category.spellings))), None)
         return {whole} if whole else set(filter(None, map(self.thing, category.name.split())))
 
     def _stems(self, words: str, kind: RecordKind) -> list[tuple[str, ...]]:
-        """Return (language, *stems) for each language but English.
+        """Return (language, *stems) of the words for each language but English.
 
         English uses singular and plural forms (`category_key`), because its stemmer conflates university and universe.
         """
@@ -209,12 +209,12 @@ class KnownThings:
         return currency_of(meant) or physical
 
     def measured_in(self, unit: str) -> Subject | None:
-        """Return the only quantity measured in a unit or a convertible one; None if there are none or several."""
+        """Return the only quantity measured in a unit or one that converts to it; None if there are none or several."""
         names = [c.name for c in self.of_kind(RecordKind.QUANTITY) if any(converts(unit, u) for u in c.units)]
         return Subject(RecordKind.QUANTITY, (names[0],)) if len(names) == 1 else None
 
     def given_in(self, subject: Subject, unit: str) -> bool:
-        """Return whether a subject has values in a unit or a convertible one."""
+        """Return whether a subject has values in a unit, or in one that converts to it."""
         of_kind = [c for c in self.of_kind(subject.kind) if c.name in subject.categories]
         return any(converts(unit, other) for category in of_kind for other in category.units)
 
@@ -242,7 +242,7 @@ def _index(rows: Iterable[tuple[RecordKind, T, str]]) -> dict[tuple[RecordKind, 
 
 @lru_cache(maxsize=64)
 def known_things(categories: tuple[RecordCategory, ...], languages: tuple[Language, ...]) -> KnownThings:
-    """Return the cached lookup of a bank's categories."""
+    """Return the cached lookup table of a bank's categories."""
     return KnownThings(categories, languages)
 
 
@@ -380,7 +380,7 @@ class _Question:
         return [subject for unit in units if (subject := self.known.measured_in(unit))]
 
     def subjects_of_memories(self, best: Sequence[Best]) -> list[Subject]:
-        """Return the category of most memories that share an unknown word with the question: "how much went into the tank"."""
+        """Return the commonest category of memories that share an unknown word with the question, such as "tank"."""
         stems = {each.stem(word) for word in self.unknown_words() for each in self.languages}
         alike = [
             set(sorts)
@@ -395,7 +395,7 @@ class _Question:
         ]
 
     def whole_kinds(self) -> list[Subject]:
-        """Return the named kind as a whole, if the question has few unknown words."""
+        """Return a subject for the whole kind that the question names, if it has few unknown words."""
         kinds = self.kinds
         if len(kinds) > 1 and RecordKind.GOAL in kinds:
             kinds = frozenset({RecordKind.GOAL})
@@ -470,7 +470,7 @@ def _is_idle(word: str, languages: Sequence[Language]) -> bool:
 
 
 def open_tasks(entries: Sequence[RecordEntry], languages: Sequence[Language]) -> list[RecordEntry]:
-    """Return the tasks that are not marked as done or cancelled, by themselves or by a later record.
+    """Return the tasks that neither their own text nor a later record marks as done or cancelled.
 
     Args:
         entries: records of tasks.

@@ -51,7 +51,7 @@ def canonical_amount(value: Decimal | str, unit: str, *, money: bool = False) ->
         return value, given
     before, scale, after = (found["before"] or "").strip(), found["scale"] or "", found["after"].strip()
     if scale == "m" and not after and not before and not currency_of(given.partition("/")[0]):
-        scale, after = "", "m"  # metres, unless it is money
+        scale, after = "", "m"  # "m" means metres, unless the value is money
     number, known = read_number(found["number"]), _agreed(_own_unit(before, after, given, money=money), given)
     scaled = None if number is None or known is None else _scaled(number, scale, known)
     if scaled is None or known is None:
@@ -76,7 +76,7 @@ def read_number(text: str) -> Decimal | None:
 
 
 def _own_unit(before: str, after: str, given: str, *, money: bool) -> str | None:
-    """Return the unit written with an amount, empty if there is none; None if the text is not a unit."""
+    """Return the unit written before or after an amount; empty if there is none; None if that text is not a unit."""
     over = given.partition("/")[0]
     ahead = (
         over

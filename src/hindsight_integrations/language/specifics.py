@@ -1,4 +1,4 @@
-"""Extract the specifics of a statement (numbers, days, names), compare two statements, and find unsupported numbers."""
+"""Specifics of a statement (numbers, days, names): extract and compare them, and find unsupported numbers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Specifics:
     """The specific details of a statement.
 
     Attributes:
-        numbers: numbers from two, in digits or words; durations in minutes or days.
-        days: weekdays and months as (kind, number).
+        numbers: numbers of two or more, in digits or words; durations in minutes or days.
+        days: weekdays and months, each as (kind, number).
         names: capitalised words inside a sentence; empty in languages that capitalise nouns.
         words: all words of the statement.
     """
@@ -91,7 +91,7 @@ def _lasting(name: str, words: Words) -> int:
 
 
 def _value(token: str, words: Words, *, decimal_comma: bool) -> float | None:
-    """Return the value of a number from two; one is an article in many languages."""
+    """Return the value of a number of two or more; "one" is an article in many languages."""
     if not token[0].isdigit():
         value = float(words.numbers.get(token, 0))
         return value if value > 1 else None
@@ -110,7 +110,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def figures(text: str, language: Language) -> frozenset[str]:
-    """Return the numbers of a text, in digits or in words; words from two, since one is an article in many languages."""
+    """Return the numbers of a text, in digits or in words, but not "one" as a word, an article in many languages."""
     return _written(text, language) | _worded(text, language)
 
 
@@ -119,7 +119,7 @@ def unknown_numbers(text: str, grounds: Sequence[str], language: Language) -> li
 
     Args:
         text: one or two sentences.
-        grounds: the source texts, with their dates; small numbers may also count them.
+        grounds: the source texts, with their dates; a small number may also count things that these list.
         language: the language of all texts.
     """
     known = frozenset[str]().union(*(figures(ground, language) for ground in grounds))

@@ -11,7 +11,7 @@ from importlib import import_module
 
 from hindsight_integrations.language.language import Language
 
-_REMEMBERED = 50_000  # cached words per language; stemming takes 20 to 40 us, a cache hit 0.1
+_REMEMBERED = 50_000  # number of cached words per language; stemming takes 20 to 40 us, a cache hit 0.1
 
 
 def snowball(algorithm: str) -> Callable[[str], str]:
@@ -25,8 +25,8 @@ def snowball(algorithm: str) -> Callable[[str], str]:
     @lru_cache(maxsize=_REMEMBERED)
     def stem(word: str) -> str:
         if not hasattr(own, "stemmer"):
-            # Not snowballstemmer.stemmer(): it uses PyStemmer if installed (LlamaIndex's BM25 retriever needs it), a
-            # different version of the algorithms, so stems would depend on other packages.
+            # Not snowballstemmer.stemmer(): it uses PyStemmer, another version of the algorithms, if that is installed,
+            # for example for LlamaIndex's BM25 retriever. The stems would then depend on other packages.
             module = import_module(f"snowballstemmer.{algorithm}_stemmer")
             own.stemmer = getattr(module, f"{algorithm.title()}Stemmer")()
         return str(own.stemmer.stemWord(word))

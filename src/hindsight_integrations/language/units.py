@@ -15,14 +15,13 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.model.aggregates import WIDE
 from hindsight_integrations.model.records import is_plural, plural, singular_key
 
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
-
-LOCALES = ("en", "de", "es")
 
 _UNITS = {  # CLDR's unit -> symbol
     "duration-second": "s",
@@ -63,13 +62,20 @@ _UNITS = {  # CLDR's unit -> symbol
 }
 
 
+def _locales() -> list[str]:
+    """Return the codes of the language packs that the CLDR knows."""
+    from babel.localedata import exists
+
+    return [code for code in LANGUAGES if exists(code)]
+
+
 @cache
 def unit_names() -> Mapping[str, str]:
     """Return symbols by case-folded full name, singular and plural."""
     from babel.units import format_unit
 
     found: dict[str, str] = {}
-    for locale in LOCALES:
+    for locale in _locales():
         for unit, symbol in _UNITS.items():
             for number in (1, 2):
                 written = format_unit(number, unit, length="long", locale=locale)
@@ -90,7 +96,7 @@ def currency_names() -> Mapping[str, str]:
 def _names() -> Iterator[tuple[str, str]]:
     from babel.numbers import get_currency_name
 
-    for locale in LOCALES:
+    for locale in _locales():
         for code in currency_codes():
             for count in (None, 1, 2):
                 name = get_currency_name(code, count=count, locale=locale)
@@ -124,7 +130,7 @@ def currency_of_country(country: str) -> str | None:
     return str(found[0]) if found else None
 
 
-_BARE = {  # names without a country, by the most common currency; peso and franc are too ambiguous
+_BARE = {  # names without a country, each with the most common currency; peso and franc are too ambiguous
     "dollar": "USD",
     "dólar": "USD",
     "buck": "USD",
@@ -151,7 +157,7 @@ def currency_of(name: str, *, money: bool = False) -> str | None:
     ("all", "cup", "pen", "try").
 
     Args:
-        name: symbol, code or name in English, German or Spanish.
+        name: symbol, code or name in a language with a language pack.
         money: whether it is known to be money; any lower-case code and "pound" then count too.
     """
     if name in currency_codes():
@@ -219,7 +225,7 @@ _ROOTS = {  # pint's unit -> (symbol, symbols of the allowed prefixes)
 _WITHOUT_SIZE = frozenset({"degree_Celsius", "degree_Fahrenheit", "percent"})
 """Units that are never converted: the zero of a temperature scale is arbitrary."""
 _NEVER_BARE = frozenset({"calorie"})  # usually means a kilocalorie
-_NO_SYMBOLS = frozenset({"a"})  # SI's symbol of the year, but also a word
+_NO_SYMBOLS = frozenset({"a"})  # the SI's symbol of the year, but also an English word
 _CALENDAR = {"month": 1, "year": 12}  # in months, because a month is not a fixed number of days
 _POWER = re.compile(r"(m|dm|cm|mm|km)(?:\^?([23])|([²³]))")
 _SUPERSCRIPTS = {"2": "²", "3": "³", "²": "²", "³": "³"}
@@ -240,7 +246,7 @@ def physical_symbol(name: str) -> str | None:
     """Return the symbol of a physical unit (SI, "min", "h", "l", "mi", "lb", "day", "week", "month", "year", ...), or None.
 
     Args:
-        name: a full name in English, German or Spanish, an English short form, or a symbol. Case matters only if two
+        name: a full name in a language with a language pack, an English short form, or a symbol. Case matters only if two
             units differ by case alone.
     """
     if power := _POWER.fullmatch(name):
@@ -321,7 +327,7 @@ _ADVERB = re.compile(
 )
 _COUNTABLE = re.compile(r"[a-z]*[aeiou][a-z]*")
 LONGEST = 100  # maximum number of characters of a unit or an amount
-_LONGEST_COUNTED = 3  # maximum number of words of a counted thing that is put in the plural
+_LONGEST_COUNTED = 3  # maximum number of words of a counted thing that is converted to the plural
 
 
 @lru_cache(maxsize=4096)
@@ -359,7 +365,7 @@ def is_counted(unit: str) -> bool:
 
 
 def same_measure(unit: str) -> str:
-    """Return the key that values must share to be summed: a currency, a dimension, or the unit itself.
+    """Return the key that is equal for units whose values can be summed: a currency, a dimension, or the unit itself.
 
     Args:
         unit: a canonical unit.
@@ -384,7 +390,7 @@ def factor(unit: str, wanted: str) -> Fraction:
 
 
 def _bare(unit: str) -> str:
-    """Strip asides and the purpose, repeatedly."""
+    """Strip asides and the purpose from a unit, repeatedly."""
     text = _blanks(_PURPOSE.sub("", _blanks(_ASIDE.sub(" ", unit))))
     return text if text == unit else _bare(text)
 
@@ -395,7 +401,7 @@ def _split(text: str) -> tuple[str, str, str]:
 
 
 def _one(text: str) -> str:
-    """Canonicalise a denominator, in the singular."""
+    """Return the canonical form of a rate's denominator, in the singular."""
     text = _blanks(text)
     over, per, under = _split(text)
     if per:
@@ -419,7 +425,7 @@ def _single(text: str, *, money: bool) -> str:
 
 
 def _lowered(text: str) -> str:
-    """Convert to lower case, except symbols (XP, mmHg) and capitalised words that are not English plurals ("Schritte")."""
+    """Convert a unit to lower case, unless it is a symbol (mmHg) or a capitalised word other than an English plural."""
     last = text.rsplit(" ", maxsplit=1)[-1]
     sign = (
         len(text) == 1

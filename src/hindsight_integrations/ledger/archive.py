@@ -1,8 +1,8 @@
 """Export a bank as archive rows and restore it from them.
 
-Rows leave table by table, each after the rows it refers to. `tables.py` says which tables and columns are
-archived. Row ids are exported unchanged and replaced by new ones on import. Rows are validated one by one
-before they get here (`validation/archive.py`).
+Rows are exported table by table, each after the rows it refers to. `tables.py` says which tables and columns are
+archived. Row ids are exported unchanged and replaced by new ones on import. The rows to import have been validated one
+by one (`validation/archive.py`).
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ _EXPORTED_AS: Mapping[Column[Any], ColumnElement[Any]] = {
     _model.forgotten: case((IS_WITHDRAWN, 1), else_=0),
     _model.checked_to: case((_CHANGED.correlate(mental_models), 0), else_=_revision),
 }
-"""Columns exported as an expression: leases are not exported, and neither are withdrawn texts."""
+"""Columns for which an expression is exported, so that leases and withdrawn texts are left out."""
 
 
 _NAMES = {name: [column.name for column in archived_columns(table)] for name, table in ARCHIVED.items()}
@@ -123,7 +123,7 @@ _TRANSLATED = {
     ]
     for name, table in ARCHIVED.items()
 }
-"""Columns whose values are encoded differently in an archive, or refer to earlier rows."""
+"""Columns whose values are encoded differently in an archive, or refer to earlier rows; (name, info) by table."""
 _REFERRED = {info["table"] for columns in _TRANSLATED.values() for _, info in columns if "table" in info}
 """Tables that other tables refer to."""
 
@@ -137,7 +137,7 @@ def _select(table: Table) -> Select[Any]:
         key = next(key for column in owner.c for key in column.foreign_keys)
         joined, owner = joined.join(key.column.table, key.column == key.parent), key.column.table
     order: list[ColumnElement[Any]] = [column for column in table.primary_key if column.name != "bank"]
-    if table is units:  # documents before their items
+    if table is units:  # documents come before their items
         order.insert(0, units.c.head.is_not(None))
     query = select(*columns).select_from(joined).order_by(*order).execution_options(yield_per=BATCH)
     if table is mental_model_grounds:
@@ -154,7 +154,7 @@ def _units_without(column: ColumnElement[int], *conditions: ColumnElement[bool])
 
 
 def _gaps(unit: ColumnElement[int], number: ColumnElement[int], first: int) -> Select[Any]:
-    """Select the units whose rows in another table are not numbered consecutively."""
+    """Select the units whose rows in another table are not numbered consecutively from `first`."""
     of_bank = unit.in_(select(units.c.id).where(units.c.bank == _BANK))
     return select(unit).where(of_bank).group_by(unit).having(func.max(number) - func.count() != first - 1)
 
@@ -194,7 +194,7 @@ _COUNT_MENTIONS = (
 _REPLACED = [
     delete(table).where(table.c.bank == _BANK) for table in (profile_changes, mental_models, directives)
 ]
-"""Rows an empty bank may already have; the archive's rows replace them."""
+"""Tables in which an empty bank may already have rows; the archive's rows replace them."""
 _UPDATE = update(banks).where(banks.c.id == bindparam("row"))
 _BEGIN = _UPDATE.values(embedder=bindparam("made_by"), dimension=bindparam("length"))
 _SET_PROFILE = _UPDATE.values(profile=bindparam("text"))
@@ -215,7 +215,7 @@ class Archivist:
         self._database, self._schedule = database, schedule
 
     def rows(self, bank: str) -> Generator[ArchiveRow, None, None]:
-        """Yield all rows of the bank in an order it can be restored in, from one consistent snapshot.
+        """Yield all rows of the bank, in the order in which `restore` expects them, from one consistent snapshot.
 
         Rows are streamed. Consume or close the generator on the thread that started it.
         """
@@ -293,14 +293,15 @@ class _Load:
         self.memories = 0
         self._connection, self._bank = connection, bank.id
         self._now = bank.revision + 1  # the revision the import creates
-        self._archived: int | None = None  # the archive's own revision, known after its first row
+        # The archive's own revision, known once the bank's own row has been read.
+        self._archived: int | None = None
         self._dimension: int | None = None
         self._last = 1
         self._derived: dict[str, dict[str, Any]] = {}  # values of columns that are not archived
         self._ids: dict[str, dict[int, int]] = {name: {} for name in _REFERRED}
-        self._kinds: dict[int, str] = {}  # by unit: the network of a memory, otherwise the unit's kind
-        self._opinions: dict[int, int] = {}  # by wording: its opinion
-        self._categories: dict[int, tuple[str, str]] = {}  # by category: kind and name
+        self._kinds: dict[int, str] = {}  # for each unit: a memory's network, or else the unit's kind
+        self._opinions: dict[int, int] = {}  # for each wording: its opinion
+        self._categories: dict[int, tuple[str, str]] = {}  # for each category: its kind and name
         # Categories whose own name has not appeared among their spellings yet.
         self._unnamed: set[int] = set()
 
@@ -319,7 +320,7 @@ class _Load:
                 rows.append(self._row(line, ARCHIVED[kind], row.fields))
         except ArchiveInvalid:
             raise
-        except (KeyError, TypeError, ValueError) as error:  # a row that was not validated before
+        except (KeyError, TypeError, ValueError) as error:  # the row was not validated before
             raise ArchiveInvalid(line, kind, "it is not a row of this table") from error
         try:
             self._write(ARCHIVED[kind], rows)
@@ -381,7 +382,8 @@ class _Load:
         for name, info in _TRANSLATED[table.name]:
             if (value := row[name]) is not None:
                 row[name] = self._value(line, table.columns[name], info, value)
-        if table is mental_models:  # all memories are new: either the model has checked all of them or none
+        # All memories are new to this bank: the mental model has checked either all of them or none.
+        if table is mental_models:
             row["checked_to"] = self._now if row["checked_to"] else 0
         if (known := self._ids.get(table.name)) is not None:
             key = _key(table)
@@ -464,7 +466,7 @@ class _Load:
 
 
 def _derived(table: Table, rows: Iterable[tuple[int, Values]]) -> Mapping[Table, list[Values]]:
-    """Rows of tables that are not archived, derived from rows of `table`."""
+    """Return rows of tables that are not archived, derived from rows of `table`."""
     derived: dict[Table, list[Values]] = {unit_sources: [], entity_names: [], entity_blocks: []}
     for number, row in rows:
         if table is units:

@@ -30,7 +30,7 @@ T = TypeVar("T")
 _CLOSED_AT, _RECORDS = map(SEALED_COLUMNS.index, ("closed_at", "records"))
 _PAGE = 2000
 NEVER_CLOSED = 1 << 61
-"""Stands in for `closed_at` when it is NULL."""
+"""Number used in checksums for a `closed_at` that is NULL."""
 
 _OF_BANK = select(units.c.id).where(units.c.bank == bindparam("bank"))
 _SEALED = select(units.c.id, *(units.c[name] for name in SEALED_COLUMNS), units.c.checksum).where(
@@ -54,7 +54,7 @@ _VECTORS_IN_BANK = (
 
 
 def closing(moment: ColumnElement[Any]) -> dict[str, ColumnElement[Any]]:
-    """Build the values of an UPDATE that sets `closed_at` of units (NULL reopens), and adjusts the checksum."""
+    """Build the values of an UPDATE that sets `closed_at` of units (NULL restores them) and adjusts their checksums."""
     before = func.coalesce(units.c.closed_at, NEVER_CLOSED)
     return {"closed_at": moment, "checksum": units.c.checksum - before + func.coalesce(moment, NEVER_CLOSED)}
 
@@ -62,8 +62,8 @@ def closing(moment: ColumnElement[Any]) -> dict[str, ColumnElement[Any]]:
 def unit_checksum(row: Sequence[Any]) -> int:
     """Compute the checksum of a row of SEALED_COLUMNS, as stored.
 
-    `closed_at` is added to the digest of the other columns, so that closing a unit adjusts the sum without
-    reading the rest of the row. Recomputing the checksum from a damaged row would hide the damage.
+    `closed_at` is added to the digest of the other columns, so that closing a unit adjusts the sum without reading the
+    rest of the row. A sum that is recomputed from a damaged row would hide the damage.
     """
     closed_at = row[_CLOSED_AT]
     body = digest((*row[:_CLOSED_AT], *row[_CLOSED_AT + 1 :]))
@@ -76,7 +76,7 @@ def vector_checksum(vector: bytes) -> int:
 
 
 def is_sound(row: Sequence[Any], checksum: object) -> bool:
-    """Tell whether a row of SEALED_COLUMNS is undamaged."""
+    """Return whether a row of SEALED_COLUMNS is undamaged."""
     with suppress(ValueError, TypeError):  # `closed_at` may no longer be a number
         return unit_checksum(row) == checksum
     return False
@@ -103,7 +103,7 @@ def damaged_vectors(connection: Connection, bank: int) -> dict[int, str]:
 
 
 def seal_units(connection: Connection, bank: int, ids: Sequence[int] | None = None) -> None:
-    """Recompute the checksums of units (of the whole bank if None) from what is stored now, damaged or not."""
+    """Recompute the checksums of units (of the whole bank if None) from their stored values, damaged or not."""
     for page in pages(connection, bank) if ids is None else [ids]:
         rows = fetched(connection, _SEALED, {"ids": page})
         sums = [{"row": row[0], "sum": unit_checksum(row[1:-1])} for row in rows]
@@ -111,7 +111,7 @@ def seal_units(connection: Connection, bank: int, ids: Sequence[int] | None = No
 
 
 def seal_vectors(connection: Connection, bank: int) -> None:
-    """Recompute the checksums of the bank's vectors from what is stored now."""
+    """Recompute the checksums of the bank's vectors from their stored values."""
     for page in pages(connection, bank):
         rows = connection.execute(_VECTORS, {"ids": page})
         sums = [{"row": row, "sum": vector_checksum(vector)} for row, vector in rows]
@@ -124,11 +124,11 @@ _UNREADABLE = (
     exc.IntegrityError,
     exc.OperationalError,
 )
-"""Raised when reading text or numbers that damage made invalid, with and without SQLAlchemy."""
+"""Exceptions raised, with or without SQLAlchemy, when a damaged text or number is read."""
 
 
 def well_formed(read: Callable[[Collection[int]], T], connection: Connection, bank: int) -> T:
-    """Call `read(())`; if some units cannot be read, call it again with the row ids of the damaged ones to leave out."""
+    """Call `read(())`; if that fails, call `read` again with the row ids of damaged units, which it leaves out."""
     try:
         return read(())
     except (ValueError, TypeError, KeyError, OverflowError, *_UNREADABLE):

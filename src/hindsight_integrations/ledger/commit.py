@@ -114,8 +114,8 @@ _REOPEN = (
 def commit(connection: Connection, bank: BankRow, writes: WriteSet, now: datetime) -> Receipt:
     """Apply a write set in the open transaction; see `Transaction.commit`.
 
-    The revision stays the same if every row exists already, and for a profile, a mental model's answer and a
-    thread's log, which no index holds.
+    The revision stays the same if every row exists already. Profiles, answers of mental models and logs of threads do
+    not raise it, because no index contains them.
     """
     if bank.revision != writes.expected_revision:
         raise RevisionConflict(writes.bank, writes.expected_revision, bank.revision)
@@ -153,7 +153,7 @@ def _write_all(target: CommitTarget, writes: WriteSet, now: int) -> tuple[str, .
         if write.unit.kind is UnitKind.DOCUMENT_ITEM and write.unit.id in created
     ]
     changed_documents = move_documents(target, {*ended, *items})
-    if changed_documents:  # evidence judged by a document's items
+    if changed_documents:  # the evidence was judged by the document's items
         judge_corrected(target.connection, *changed_documents)
     changed = [*ended, *changed_documents]
     change_facts(target, changed)
@@ -164,7 +164,7 @@ def _write_all(target: CommitTarget, writes: WriteSet, now: int) -> tuple[str, .
 
 
 def write_units(target: CommitTarget, writes: WriteSet) -> dict[str, int]:
-    """Insert new units with their vectors, records and sources; return row id by unit id, in row order."""
+    """Insert new units with their vectors, records and sources; return the row id of each unit id, in row order."""
     connection, bank, revision = target.connection, target.bank, target.revision
     if not writes.units:
         write_categories(connection, bank, writes.categories)
@@ -306,7 +306,7 @@ def write_links(target: CommitTarget, new: Iterable[Link], rows: Mapping[str, in
 
 
 def _write_event(target: CommitTarget, event: ValidityEvent, rows: Mapping[str, int]) -> bool:
-    """Append an event and update the unit's `closed_at`; return False if the event is already logged."""
+    """Append an event to its unit's log and update the unit's `closed_at`; return False if it is already logged."""
     unit, moment = rows[event.unit_id], to_micros(event.effective_at)
     values = {
         "unit": unit,

@@ -61,11 +61,10 @@ class UnitEditor(UnitReader):
         self._database, self._schedule = database, schedule
 
     def edit(self, bank: str, edit: UnitEdit, made_at: datetime) -> int:
-        """Correct a unit in place and return the new revision. The feed reports its columns, vector and text again.
+        """Correct a unit in place and return the new revision, in whose feed the unit appears again.
 
-        The old text is not kept; the audit records when and which fields changed. Evidence judged by the old
-        text, for the fact or against the opinion, is deleted, and the opinion's `facts_since` returns its
-        facts again.
+        The old text is not kept; the audit records when and which fields changed. Evidence that was judged by the old
+        text (of this fact, or against this opinion) is deleted, and `facts_since` returns its facts again.
 
         Raises:
             InvalidRequest: the unit, or a unit it is linked to, is not in the bank.

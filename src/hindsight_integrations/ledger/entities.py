@@ -1,4 +1,4 @@
-"""Entities: writing, lookup by name, shared block and unit, and logged manual changes."""
+"""Entities: writing; lookup by name, by shared token and by unit; and logged manual changes."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def write_mentions(target: CommitTarget, writes: WriteSet, units: Mapping[str, i
     Args:
         target: where to write.
         writes: the write set; its units and entities are already stored.
-        units: row ids of the units it mentions.
+        units: row ids of the units that the write set mentions, by unit id.
 
     Raises:
         InvalidRequest: a mention names an entity that is not in the bank.
@@ -188,14 +188,14 @@ class Moved:
     Attributes:
         entity_id: the entity kept, split or given aliases.
         other_id: the entity merged away or split off; empty for an alias.
-        names: normalised names moved or added.
+        names: normalised names that were moved or added.
         units: ids of units whose mention moved, except those that mention both entities.
         shared: (unit id, text of the removed mention) for units that mentioned both entities of a merge.
         name: canonical name of the other entity.
         type: its type.
         role: its role.
-        other_names: all names of the other entity, in order; for an alias, all names given, including known
-            ones.
+        other_names: all names of the other entity, in order; for an alias, all names that were passed, including those
+            the entity had already.
     """
 
     entity_id: str
@@ -267,10 +267,10 @@ def check_undoable(change: LoggedChange | None, change_id: int, later: list[Logg
 
 
 def exact_names(entity_id: str, name: str, log: Sequence[LoggedChange]) -> frozenset[str]:
-    """Return an entity's certain names: its canonical name and the aliases given by hand.
+    """Return an entity's certain names: its canonical name and the aliases set by hand.
 
-    All other names come from resolution, which also accepts similar names. A manual merge contributes the
-    names that were certain for the merged entity at that time.
+    All other names come from resolution, which also accepts similar names. A manual merge adds the names that were
+    certain for the merged entity at that time.
 
     Args:
         entity_id: the entity.
@@ -373,7 +373,7 @@ class EntityReader(Reader):
     """Reads of entities."""
 
     def named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:
-        """Return the entity for each normalised name or alias in `names` that is known.
+        """Return the entity of each normalised name or alias; unknown ones are left out.
 
         If several entities share a name, the most mentioned one wins; use `find` to get all.
         """
@@ -398,10 +398,10 @@ class EntityReader(Reader):
             return [entity_from(entity[1:]) for entity in connection.execute(statement, values)]
 
     def candidates(self, bank: str, names: Sequence[str], limit: int) -> dict[str, list[Entity]]:
-        """Return known entities that match each normalised name, share a whole token with it, or are one edit away.
+        """Return the entities that have each normalised name, share a whole token with it, or are one edit away.
 
-        At most `limit` per name: exact names first, then by shared blocks, mentions and id. Tokens shared by
-        very many entities are skipped. Never scans all entities.
+        At most `limit` per name: exact names first, then by shared blocks, mentions and id. Tokens shared by very many
+        entities are skipped. This never scans all entities.
         """
         keys = {name: blocking_keys(name) for name in names}
         exact: dict[str, set[int]] = defaultdict(set)
@@ -462,7 +462,7 @@ class EntityReader(Reader):
             return mention_texts(connection, row, entity_id)
 
     def exact_names(self, bank: str, entity_id: str) -> frozenset[str]:
-        """Return an entity's certain normalised names: its canonical name and the aliases given by hand.
+        """Return an entity's certain normalised names: its canonical name and the aliases set by hand.
 
         All its other names were matched by similarity.
         """
@@ -593,7 +593,7 @@ class _Editor:
         self.connection.execute(_MOVE_MENTIONS, {**values, "of_bank": self.bank, "at": self.revision})
 
     def end_observations(self, *changed: _EntityRow) -> None:
-        """Remove the observations of these entities before their facts move to another entity."""
+        """Remove the observations of these entities; call it before their facts move to another entity."""
         remove_units(self.target, observations_of(self.connection, [entity.row for entity in changed]))
 
     def recount(self, *changed: _EntityRow) -> None:
@@ -677,7 +677,8 @@ class EntityEditor(EntityReader):
             entity = editor.entity(entity_id)
             editor.set_names(entity, merged_names(entity.names, names))
             new = tuple(name for name in names if name not in entity.names)
-            # All given names, existing ones too: a name that was only matched by similarity now counts as set by hand.
+            # All names are logged, even existing ones, because a name that was only matched by similarity now counts as
+            # set by hand.
             moved = Moved(entity_id, names=new, other_names=tuple(names))
             return editor.log(EntityChangeKind.ALIAS, moved, made_at)
 
@@ -722,12 +723,12 @@ _SET_EPOCH = _EPOCH.on_conflict_do_update(
 
 
 def set_graph_epoch(connection: Connection, bank: int, revision: int) -> None:
-    """Make the graph rebuild if it is older than this revision."""
+    """Record that links or mentions were changed in place, so that graphs older than this revision are rebuilt."""
     connection.execute(_SET_EPOCH, {"bank": bank, "revision": revision})
 
 
 def _undo_split(editor: _Editor, entity: _EntityRow, moved: Moved) -> None:
-    """Undo a split: everything the new entity has by now moves back."""
+    """Undo a split: all names and mentions of the new entity move back, including later ones."""
     other = editor.entity(moved.other_id)
     editor.end_observations(entity, other)
     texts = mention_texts(editor.connection, editor.bank, moved.other_id)

@@ -26,6 +26,7 @@ from sqlalchemy import (
     update,
 )
 
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.ledger.checksums import closing
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import advance
@@ -111,7 +112,7 @@ _UNSCRUBBED = insert(unscrubbed).on_conflict_do_nothing()
 
 
 class _DryRun(Exception):
-    """Rolls back the transaction of a dry run, so that nothing is written."""
+    """Raised to roll back the transaction of a dry run, so that nothing is written."""
 
 
 class Eraser:
@@ -191,7 +192,7 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
     """Erase within the open transaction; the receipt contains names."""
     target = CommitTarget(connection, row.id, row.revision + 1)
     names = _names(connection, row.id, erasure)
-    whole = WholeNames(names, connection.scalars(_TEXTS, {"bank": row.id}) if names else ())
+    whole = _whole_names(connection, row.id, names)
     selected = {
         *_whole(connection, _chosen(connection, row.id, erasure), whole),
         *_older(connection, row.id, erasure),
@@ -199,7 +200,7 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
     }
     chosen = _with_derived(connection, sorted(selected), erasure)
     places = reached_turns(connection, row.id, chosen, erasure, whole)
-    parents = documents_of(connection, chosen)  # an item's document text contained the erased item
+    parents = documents_of(connection, chosen)  # the text of an item's document contained the item
     touched = entities_to_sum_up(connection, [*chosen, *parents])
     chosen = sorted({*chosen, *waiting_of(connection, row.id, places)})
     kinds = _kinds_of(connection, chosen)
@@ -252,7 +253,7 @@ _WINDOW = _NO_ITEMS.where(
         and_(units.c.mentioned_at >= bindparam("start"), units.c.mentioned_at < bindparam("end")),
     )
 )
-# Documents retained under the thread are not included; they have their own selector.
+# Documents retained under the thread's id are not included; they have their own selector.
 _THREAD = _OF_BANK.where(units.c.thread == bindparam("thread"), units.c.document.is_(None))
 _MESSAGE = select(unit_sources.c.unit).where(
     unit_sources.c.bank == bindparam("bank"),
@@ -322,8 +323,16 @@ def _older(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     return [row for row, tags in older if _is_tagged(tags, erasure)]
 
 
+def _whole_names(connection: Connection, bank: int, names: Collection[str]) -> WholeNames:
+    """Return a matcher of the names in the texts of a bank."""
+    if not names:
+        return WholeNames(())
+    uncounted = frozenset(chain.from_iterable(each.names.uncounted for each in LANGUAGES.values()))
+    return WholeNames(names, connection.scalars(_TEXTS, {"bank": bank}), uncounted)
+
+
 def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[int]:
-    """Drop units in which the names occur only inside longer names: Apollo 2 is not erased with Apollo."""
+    """Leave out units in which the names occur only inside longer names: Apollo 2 is not erased with Apollo."""
     if not whole or not rows:
         return rows
     texts = connection.execute(_TEXTS_OF, {"rows": rows})
@@ -331,7 +340,7 @@ def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[i
 
 
 def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
-    """Return row ids of the units given by id, and of those that mention an identifier or name.
+    """Return row ids of the units selected by id, and of those that mention a selected identifier or name.
 
     The text, context and metadata of a unit are searched.
     """
@@ -339,7 +348,7 @@ def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     if erasure.units:
         rows += connection.scalars(_UNITS, {"bank": bank, "units": erasure.units})
     if erasure.identifiers or erasure.told:
-        names = WholeNames(erasure.told, connection.scalars(_TEXTS, {"bank": bank}) if erasure.told else ())
+        names = _whole_names(connection, bank, erasure.told)
         for row, *texts in connection.execute(_WORDS, {"bank": bank}):
             text = " ".join(map(str, texts))
             if names.stand_in(text) or identifies_any(text, erasure.identifiers):
@@ -371,7 +380,7 @@ _CLOSE = (
 
 
 def _undo_endings(target: CommitTarget, rows: list[int]) -> list[int]:
-    """Make valid again what only these units ended, while they still exist; return row ids, ascending.
+    """Restore the units that only these units ended; return their row ids, ascending. Call it while these still exist.
 
     The ending is removed from the log too. Wordings of opinions have their own rules (`erase_opinions`).
     Items whose document is erased become independent memories.
@@ -429,7 +438,7 @@ _GOING = select(
         for table, columns in _HANGING.items()
     )
 )
-"""Counts the rows of other tables that are deleted with units."""
+"""Statements that count the rows of other tables that are deleted with units."""
 
 
 def _erase_some(
@@ -526,7 +535,7 @@ def _cleaned(value: Json, thread: str, traces: Traces) -> Json:
 
 
 def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
-    """Tell whether a value is a message to erase, or a payload with one text from such messages."""
+    """Return whether a value is a message to erase, or a payload with one text from such messages."""
     if not isinstance(value, dict) or "text" not in value:
         return False
     if value["text"] in traces.texts:
@@ -609,7 +618,7 @@ def _delete(connection: Connection, table: Table, ids: Collection[int]) -> None:
 def erase_traces(
     connection: Connection, bank: int, rows: list[int], erasure: Erasure, traces: Traces
 ) -> dict[str, int]:
-    """Erase the traces of these units, and of the named document; return the number of rows erased per kind."""
+    """Erase the traces of these units and of the selected document; return the number of rows erased per kind."""
     return {
         "chunks": _erase_texts(connection, _CHUNKS, bank, rows, erasure.document),
         "documents": _erase_texts(connection, _DOCUMENTS, bank, rows, erasure.document),
@@ -618,7 +627,7 @@ def erase_traces(
     }
 
 
-# A chunk's hash stays, so that the same chunk is not extracted again.
+# A chunk's hash stays, so that an equal chunk is not extracted again.
 _CHUNKS = (
     delete(chunks).where(chunks.c.bank == bindparam("bank"), chunks.c.document == bindparam("document")),
     update(chunks)
@@ -643,8 +652,8 @@ _DOCUMENTS = (
     )
     .values(context="", metadata="{}", tags="[]"),
 )
-"""Delete the named document or its chunks; for other documents, blank the chunks the units came from, and
-blank the context, metadata and tags of documents that lose their last unit.
+"""Statements that delete the named document or its chunks; and for other documents, blank the chunks the units came
+from, or the context, metadata and tags of documents that lose their last unit.
 """
 
 
@@ -701,8 +710,8 @@ _BLANK_EVENTS = (
 def _erase_reasons(connection: Connection, rows: list[int]) -> int:
     """Blank the author and reason of events caused by these units; return the number of events affected.
 
-    Events that then differ in nothing else are merged into the newest, because a unit's state depends on the
-    order of its log.
+    Events that are equal afterwards are merged into the newest one, because a unit's state depends on the order of its
+    log.
     """
     events = connection.execute(_BY_UNITS, {"rows": rows}).all() if rows else []
     if not events:
@@ -745,7 +754,7 @@ class ErasedNames:
 
     Attributes:
         entities: ids of the entities erased.
-        names: normalised names erased, of entities that went and of those that stay, sorted.
+        names: normalised names that were erased, of erased entities and of those that stay, sorted.
         lost: number of names removed from entities that stay.
         changes: number of audit entries deleted.
     """
@@ -771,7 +780,7 @@ _MENTIONS = (
     .where(among(mentions.c.entity, "entities"))
     .order_by(mentions.c.entity, mentions.c.unit)
 )
-# Mention count and latest mention of an entity in the units that stay.
+# The mention count and the latest mention of an entity in the units that stay.
 _REMAINING = (
     select(mentions.c.entity, func.count(), func.max(units.c.mentioned_at))
     .join(units, units.c.id == mentions.c.unit)
@@ -879,7 +888,7 @@ _AUDIT = select(entity_changes.c.id, entity_changes.c.detail).where(
 
 
 def _drop_audit(connection: Connection, bank: int, forgotten: Collection[str]) -> int:
-    """Delete audit entries that mention an erased id or name (they can no longer be undone); return their number."""
+    """Delete audit entries with an erased id or name, whose changes can no longer be undone; return their number."""
     if not forgotten:
         return 0
     words = [json.dumps(word) for word in forgotten]
@@ -914,7 +923,7 @@ _WAITING_TEXTS = _WAITING.add_columns(units.c["text"])
 def reached_turns(
     connection: Connection, bank: int, rows: list[int], erasure: Erasure, names: WholeNames
 ) -> set[Place]:
-    """Return the messages whose text is erased: sources of the units, and those the erasure selects.
+    """Return the messages whose text is to be erased: sources of the units, and messages that the erasure selects.
 
     Args:
         connection: the writer.
@@ -940,7 +949,7 @@ def reached_turns(
 
 
 def _is_tagged(tags: str, erasure: Erasure) -> bool:
-    """Tell whether a row's tags (JSON) match the erasure's tags; True if it has none."""
+    """Return whether a row's tags (JSON) match the erasure's tags; True if it has none."""
     return not erasure.tags or not {*erasure.tags}.isdisjoint(json.loads(tags))
 
 
@@ -949,7 +958,7 @@ def _span(window: Interval) -> dict[str, int]:
 
 
 def waiting_of(connection: Connection, bank: int, places: set[Place]) -> list[int]:
-    """Return row ids of the turns of these messages that wait for extraction."""
+    """Return row ids of the turns that wait for extraction, among those of these messages."""
     waiting = connection.execute(_WAITING_ROWS, {"bank": bank}) if places else ()
     return [unit for thread, message, unit in waiting if (thread, message) in places]
 

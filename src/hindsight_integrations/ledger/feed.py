@@ -69,11 +69,11 @@ from hindsight_integrations.model.links import Edges, Mentions
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.model.watermark import IndexMark, Watermark
 
-BLOCK = 65_536  # links per text: 2 MB, whatever the size of the bank
-VECTORS_AT_ONCE = 8_192  # 12 MB at 384 dimensions
+BLOCK = 65_536  # number of links read at a time: 2 MB, for a bank of any size
+VECTORS_AT_ONCE = 8_192  # number of vectors read at a time: 12 MB at 384 dimensions
 
 _CODE_SHIFT = 54
-_WEIGHT_STEPS = 2.0**53  # weights in [0, 1] are stored as multiples of 1/this, without loss
+_WEIGHT_STEPS = 2.0**53  # weights in [0, 1] are read as multiples of 1 / 2**53, without loss
 
 _BANK: BindParameter[int] = bindparam("bank")
 _SINCE: BindParameter[int] = bindparam("since")
@@ -178,7 +178,7 @@ _TEXTS = union(
         for table in (unit_edits, retold)
     ),
 )
-# A unit that is a message word for word has no source text besides its own.
+# A unit that is a message word for word has no other source text.
 _said = units.alias("said")
 _TOLD = (
     select(
@@ -241,7 +241,7 @@ def links_since(connection: Connection, bank: int, since: int) -> Edges:
 
 
 def _ordered(edges: Edges) -> bool:
-    """Tell whether edges are already sorted by source, target and code, as they mostly are in a bank only added to."""
+    """Return whether edges are already sorted by source, target and code, as they mostly are in a bank only added to."""
     sources, targets = np.diff(edges.sources), np.diff(edges.targets)
     tied = (sources == 0) & (targets == 0) & (np.diff(edges.codes) <= 0)
     return not bool(np.any((sources < 0) | ((sources == 0) & (targets < 0)) | tied))
@@ -303,14 +303,14 @@ class Feed:
         return self._mark
 
     def knows(self, mark: Watermark) -> bool:
-        """Tell whether a watermark belongs to this bank's history; its revision is then a valid `since`.
+        """Return whether a watermark belongs to this bank's history; its revision is then a valid `since`.
 
-        If not, the index belongs to another history (a bank deleted and created again, a restored backup,
-        another ledger) and must be rebuilt.
+        If it does not, the index belongs to another history (the bank was deleted and created again, a backup was
+        restored, or the ledger is another one) and must be rebuilt.
 
         Raises:
-            LedgerLost: the watermark's commit should be in this ledger and is missing, or belongs to another
-                ledger, and the loss was not accepted: the index may be the only evidence of it.
+            LedgerLost: the watermark's commit is missing from this ledger or belongs to another ledger, and this loss
+                was not accepted. The index may be the only evidence of it.
         """
         if mark.revision not in self._tokens:
             self._tokens[mark.revision] = token_of(self._connection, self._bank, mark.revision)
@@ -382,7 +382,7 @@ class Feed:
         )
 
     def embedded(self, since: int) -> IntArray:
-        """Return row ids whose vectors were written after `since`, ascending."""
+        """Return row ids of the units whose vectors were written after `since`, ascending."""
         return self._ids(_EMBEDDED, since)
 
     def vectors(self, since: int) -> Iterator[tuple[IntArray, Matrix]]:
@@ -429,7 +429,7 @@ class Feed:
         return self._ids(_MEMORIES, since), edges, Mentions(of_unit[order], of_entity[order])
 
     def mentioned(self, more_than: float) -> tuple[IntArray, IntArray]:
-        """Return the entities that more than so many units mention: row ids, ascending, and counts, (n,) each."""
+        """Return the entities that more than `more_than` units mention: row ids, ascending, and counts, (n,) each."""
         row = self._connection.execute(_MENTIONED, {"bank": self._bank, "more_than": int(more_than)}).one()
         ids, degrees = map(integers, row)
         order = np.argsort(ids)
@@ -452,7 +452,7 @@ class Feed:
         return self._removed[since]
 
     def erased(self, since: int) -> bool:
-        """Tell whether anything was erased after `since`; an index must then also clean dropped data from its files."""
+        """Return whether anything was erased after `since`; an index must then also clean its files."""
         return self._last_erasure > since
 
     def roles(self) -> IntArray:
@@ -473,7 +473,7 @@ class Feed:
 def _words(
     ids: IntArray, rows: Sequence[Any]
 ) -> tuple[list[tuple[str, ...]], list[tuple[str, str]], list[str]]:
-    """Return tags, (thread, speaker) and metadata of units (`ids`, ascending); `rows` contains those that have any."""
+    """Return tags, (thread, speaker) and metadata of units (`ids`, ascending); `rows` lists those with any."""
     tags: list[tuple[str, ...]] = [()] * len(ids)
     speakers, metadata = [("", "")] * len(ids), [""] * len(ids)
     places = np.searchsorted(ids, np.fromiter((row[0] for row in rows), np.int64, len(rows)))

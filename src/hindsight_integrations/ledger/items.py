@@ -52,7 +52,7 @@ _KEYS = _OF_BANK, _IN_NAMESPACE, among(items.c.key, "keys")
 _after = bindparam("after", type_=String)
 _UNDER = _OF_BANK, items.c.namespace >= bindparam("first"), or_(_after.is_(None), items.c.namespace < _after)
 _ALIVE = or_(items.c.expires_at.is_(None), items.c.expires_at > bindparam("now"))
-# Few items expire: without this, SQLite would read all items of the bank instead of the index of expiring
+# Few items expire. Without this condition, SQLite would read all items of the bank instead of the index of expiring
 # ones.
 _EXPIRING = unindexed(items.c.bank) == bindparam("of"), items.c.expires_at.is_not(None)
 
@@ -305,7 +305,7 @@ def enqueue_expiry(connection: Connection, bank: int, clock: datetime, now: date
 
 
 class ItemWriter(ItemReader):
-    """Reads and changes items, each change in its own transaction. The revision rises if units are added or removed."""
+    """Reads and changes items, each change in its own transaction. Added or removed units raise the bank's revision."""
 
     def __init__(self, at: At, database: Database) -> None:
         super().__init__(at)
@@ -314,13 +314,13 @@ class ItemWriter(ItemReader):
     def write(self, bank: str, writes: Sequence[ItemWrite | ItemDelete], now: datetime) -> int:
         """Put and delete items, each key at most once, all or nothing; return the bank's revision.
 
-        A put keeps the `created_at` of the item it replaces, unless that has expired. Units that are no
-        longer its texts are removed and counted as residue: their words stay in the files until a scrub. If
-        an item will expire, a task `EXPIRE_ITEMS` is enqueued.
+        A put keeps the `created_at` of the item it replaces, unless that item has expired. Units that are no longer its
+        texts are removed and counted as residue: their words stay in the files until a scrub. If an item will expire, a
+        task `EXPIRE_ITEMS` is enqueued.
 
         Raises:
             RevisionConflict: a unit without a vector no longer exists; nothing was written.
-            InvalidRequest: vectors do not fit those of the bank.
+            InvalidRequest: the vectors have another length than those of the bank.
         """
         with self._database.writing(bank) as connection:
             row = find_bank(connection, bank)
@@ -365,7 +365,7 @@ class ItemWriter(ItemReader):
             return len(expired)
 
     def forget(self, bank: str, namespace: Namespace, key: str | None) -> int:
-        """Erase an item, or without a key all items under a prefix; return their number. The files must be scrubbed."""
+        """Erase an item, or without a key all items under a prefix; return their number. Scrub the files afterwards."""
         with self._database.writing(bank) as connection:
             row = find_bank(connection, bank)
             if key is None:
@@ -385,7 +385,7 @@ class ItemWriter(ItemReader):
             return _residue(connection, find_bank(connection, bank).id)
 
     def begin_scrub(self, bank: str) -> bool:
-        """Make the indexes rewrite their files, and guarantee a scrub even after a kill.
+        """Make the indexes rewrite their files, and record that a scrub is due, so that it is done even after a kill.
 
         Returns:
             False if there is no residue.
@@ -482,7 +482,7 @@ def _residue(connection: Connection, bank: int) -> int:
 
 
 def _begin_scrub(target: CommitTarget) -> None:
-    """Act as after an erasure: indexes rewrite their files, and a killed scrub is repeated at the next opening."""
+    """Make the indexes rewrite their files and record that a scrub is due, as an erasure does."""
     target.connection.execute(_DELETE_RESIDUE, {"of": target.bank})
     target.connection.execute(_MARK_ERASURE, {"bank": target.bank, "revision": target.revision})
     target.connection.execute(_MARK_UNSCRUBBED, {"bank": target.bank})

@@ -12,7 +12,8 @@ from filelock import FileLock, Timeout
 from hindsight_integrations.errors import LedgerBusy, LedgerReadOnly
 
 LOCK_FILE = "ledger.lock"
-OWNER_FILE = "ledger.pid"  # a separate file: on Windows nobody can read the locked byte of the lock file
+# A separate file, because on Windows no process can read the locked byte of the lock file.
+OWNER_FILE = "ledger.pid"
 
 
 _LOCKS: weakref.WeakSet[DirectoryLock] = weakref.WeakSet()
@@ -25,7 +26,7 @@ class DirectoryLock:
     The operating system drops it when the process dies; a forked child does not inherit it.
 
     Raises:
-        LedgerBusy: the lock is taken; names the pid found beside the lock file.
+        LedgerBusy: the lock is taken; the error contains the pid found beside the lock file.
         LedgerReadOnly: the lock file cannot be created.
     """
 
@@ -50,7 +51,7 @@ class DirectoryLock:
             self._lock.release()
 
     def holds(self, directory: Path) -> bool:
-        """Tell whether this is the lock of a directory and still held."""
+        """Return whether this is the lock of a directory and still held."""
         return bool(self._lock.is_locked) and self._directory == directory
 
     def _is_held_here(self) -> bool:

@@ -23,7 +23,8 @@ from hindsight_integrations.model.watermark import IndexMark, Watermark
 logger = logging.getLogger("hindsight_integrations")
 
 MARK_FILE = "ledger.mark"
-RECORDS = 64  # one 4 KiB page: the newest record may be half written, and older ones show which banks a loss affects
+# One 4 KiB page: the newest record may be half written, and older records show which banks a loss affects.
+RECORDS = 64
 
 _RECORD = struct.Struct(
     "<Q8s16sQQ8s"
@@ -38,8 +39,9 @@ class HighWater:
 
     Attributes:
         transactions: the number of transactions so far.
-        token: the random token of the last one; hexadecimal.
-        commit: the newest commit of any bank; generation and revision 0 if there is none or its bank is gone.
+        token: the random token of the last transaction; hexadecimal.
+        commit: the newest commit of any bank; generation and revision are 0 if there is no commit or its bank was
+            deleted.
     """
 
     transactions: int
@@ -116,7 +118,7 @@ def _packed(mark: HighWater) -> bytes:
 
 
 def _unpacked(content: bytes) -> HighWater | None:
-    """Parse a record; None if it was never or only partly written."""
+    """Parse a record; return None if it was never written, or only partly."""
     record = content[_CHECK.size : _CHECK.size + _RECORD.size]
     if len(content) < _SIZE or not any(record) or _CHECK.pack(zlib.crc32(record)) != content[: _CHECK.size]:
         return None
@@ -149,7 +151,7 @@ _TOKEN = (
     .select_from(banks.outerjoin(commits, _OF_COMMIT))
     .where(banks.c.id == bindparam("generation"))
 )
-"""The token of a bank's commit: no row if the bank does not exist, NULL if the commit does not exist."""
+"""Selects the token of a bank's commit: no row if the bank does not exist, NULL if the commit does not."""
 
 _BANKS_MADE = select(ledger.c.banks)
 _ADVANCE = (
@@ -213,7 +215,7 @@ def advance(connection: Connection, bank: int, revision: int, dimension: int | N
 
 
 def begun(connection: Connection) -> None:
-    """Clear the watermark left by a transaction that was rolled back."""
+    """Clear the watermark that a rolled-back transaction left; call it when a transaction begins."""
     connection.info.pop(_ADVANCED, None)
 
 
@@ -232,18 +234,18 @@ def _hexadecimal(token: bytes | None) -> str:
 
 
 def is_lost(connection: Connection, mark: Watermark) -> bool:
-    """Tell whether a commit is missing here, though its bank was not erased and its loss was not accepted."""
+    """Return whether a commit is missing here, though its bank was not erased and its loss was not accepted."""
     if mark.ledger != connection.scalar(_OWN):
         return connection.scalar(_ACCEPTED, {"ledger": mark.ledger}) is None
     values = {"generation": mark.generation, "revision": mark.revision}
     if row := connection.execute(_TOKEN, values).first():
         return _hexadecimal(row.token) != mark.token
-    # No such bank: it was erased, if its number was ever assigned.
+    # There is no such bank. If its number was ever assigned, the bank was erased.
     return mark.generation > int(connection.scalar(_BANKS_MADE) or 0)
 
 
 def missing_ledger(marks: Sequence[HighWater], indexes: Sequence[IndexMark]) -> Loss | None:
-    """Return the loss when there is no ledger file; None if there are no marks and no indexes."""
+    """Return the loss that a missing ledger file means; None if there are no marks and no indexes."""
     if not marks and not indexes:
         return None
     watermarks = [*(mark.commit for mark in marks), *(index.mark for index in indexes if index.mark)]
@@ -296,7 +298,7 @@ def accept(connection: Connection, loss: Loss) -> None:
 def _behind_mark(
     connection: Connection, own: HighWater, mark: HighWater | None
 ) -> tuple[list[str], set[str], int | None]:
-    """Compare the ledger with its newest mark: reasons, ids of lost histories, number of missing transactions."""
+    """Compare the ledger with its newest mark; return reasons, lost histories and the number of lost transactions."""
     if mark is None or (mark.commit.ledger != own.commit.ledger and not is_lost(connection, mark.commit)):
         return [], set(), None
     if mark.commit.ledger != own.commit.ledger:
@@ -316,12 +318,12 @@ def _behind_mark(
 
 
 def _bank_behind(connection: Connection, names: dict[str, str], index: IndexMark) -> tuple[str, int]:
-    """Return the bank of an index and its number of missing commits; 0 if unknown."""
+    """Return the name of an index's bank, and the number of commits that this bank lacks; 0 if unknown."""
     mark = index.mark
     row = connection.execute(_BANK, {"generation": mark.generation}).first() if mark else None
     if row and mark and row[2] == mark.ledger:
         return row.name, max(0, mark.revision - row.revision)
-    return names.get(index.bank_key, "a bank this ledger does not know"), 0
+    return names.get(index.bank_key, "a bank that is not in this ledger"), 0
 
 
 def _listed(behind: dict[str, int]) -> str:

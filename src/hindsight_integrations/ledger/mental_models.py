@@ -53,7 +53,7 @@ IS_WITHDRAWN = or_(
     )
     .correlate(mental_models),
 )
-"""Condition on a mental model: its text was erased, or a memory it cites has changed or ended."""
+"""Condition: the mental model's text was erased, or a memory it cites has changed or ended."""
 
 _OF_BANK, _MODEL = mental_models.c.bank == bindparam("of"), mental_models.c.id == bindparam("row")
 _AUTOMATIC = (
@@ -139,7 +139,7 @@ _NEW_MODEL, _NEW_GROUND, _NEW_DIRECTIVE = (
 
 
 def changes_facts(writes: WriteSet) -> bool:
-    """Tell whether a write set adds, closes or restores facts that mental models are answered from."""
+    """Return whether a write set adds, closes or restores facts that mental models are answered from."""
     return bool(writes.events) or any(write.unit.fact_type in OBSERVED_NETWORKS for write in writes.units)
 
 
@@ -205,7 +205,7 @@ class MentalModelWriter(MentalModelReader):
         Args:
             bank: the bank.
             model: id, name, question, tags, trigger, size and time.
-            most: the maximum number per bank.
+            most: the maximum number of mental models per bank.
 
         Raises:
             InvalidRequest: the name exists, or the maximum is reached.
@@ -269,13 +269,13 @@ def write_refresh(connection: Connection, bank: int, writes: WriteSet) -> None:
 
     Raises:
         RevisionConflict: a memory shown to the writer was withdrawn, corrected or erased in the meantime.
-        InvalidRequest: there is no such model, or its text cites nothing, or something that is not a fact.
+        InvalidRequest: there is no such model, or its text cites no memory, or a memory that is not a fact.
     """
     if (refresh := writes.refreshed) is None:
         return
     model = connection.execute(_STANDING, {"of": bank, "model": refresh.model_id}).one_or_none()
     if model is None:
-        raise _unfit("there is no mental model with that id", "Pass one that mental_models gives.")
+        raise _unfit("there is no mental model with that id", "Pass an id that mental_models lists.")
     if (answer := refresh.answer) is None:
         checked = max(model.checked_to, refresh.at_revision)
         connection.execute(_CHECK, {"row": model.id, "checked": checked})

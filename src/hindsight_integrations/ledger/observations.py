@@ -1,8 +1,8 @@
 """Observations made from facts: writing them in a commit, and removing them when their facts change.
 
-Every change of an entity's valid facts is reported here within its transaction. The entity's observations are
-stale from that revision on, and those based on a withdrawn, corrected or erased fact are removed with it, so
-that no summary repeats what the fact no longer says.
+Every change of an entity's valid facts is reported here within its transaction. The entity's observations are stale
+from that revision on, and those based on a withdrawn, corrected or erased fact are removed with it, so that no summary
+repeats an outdated statement.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ from hindsight_integrations.model.writes import ObservedWrite, WriteSet
 NO_PAYLOAD = "{}"  # the task's key identifies the entity
 
 
-# Matches the partial index, which contains only waiting entities: a hub touched by every turn is one row.
+# This condition matches the partial index, which contains only waiting entities: a hub that every turn mentions is one
+# row.
 _WAITING = select(entities.c.entity_id).where(
     entities.c.bank == bindparam("bank"), entities.c.facts_changed > entities.c.observed_at
 )
@@ -157,7 +158,7 @@ class ObservationReader(Reader):
     """Reads of observations."""
 
     def entity_facts(self, bank: str, entity_id: str) -> IntArray:
-        """Return row ids of the valid facts that mention an entity, ascending: F_e of paper eq. 6."""
+        """Return row ids of the valid facts that mention an entity, ascending (F_e of paper eq. 6)."""
         with self._at(bank) as (connection, row):
             facts = connection.scalars(_FACTS_OF, {"bank": row, "entity": entity_id})
             return np.fromiter(facts, np.int64)
@@ -238,7 +239,7 @@ _UNCHANGED = (
         ),
     )
 )
-# Units that are not observations, or existed before.
+# Select the units that are not observations, or that existed before this commit.
 _UNFIT = select(units.c.unit_id).where(
     among(units.c.id, "rows"),
     (units.c.fact_type != FactType.OBSERVATION.value) | (units.c.created != bindparam("revision")),
@@ -306,7 +307,7 @@ def _grounds(
     made = unit_rows(connection, target.bank, list(observed.facts))
     check_known("observed", observed.facts, made, bank)
     if groundless := [unit for unit, facts in observed.facts.items() if not facts]:
-        raise _unfit(f"observation {groundless[0]!r} cites no fact", "Name the facts it was made from.")
+        raise _unfit(f"observation {groundless[0]!r} cites no fact", "Cite the facts it was made from.")
     rows = unit_rows(connection, target.bank, sorted(wanted))
     values = {"rows": sorted(rows.values()), "entity": entity, "revision": observed.at_revision}
     unchanged = set(connection.scalars(_UNCHANGED, values)) if rows else set()
@@ -376,8 +377,8 @@ def entities_of_facts(connection: Connection, rows: Collection[int]) -> list[int
 def with_observations(connection: Connection, rows: Collection[int]) -> list[int]:
     """Add the observations of every entity that the units to be erased mention; row ids, ascending.
 
-    This includes observations that do not cite them: their writer was shown these facts too and may have used
-    them.
+    This includes observations that do not cite these units: the model that wrote them was shown all facts of the entity
+    and may have used any.
     """
     mentioned = entities_of_facts(connection, rows)
     return sorted(
@@ -386,7 +387,7 @@ def with_observations(connection: Connection, rows: Collection[int]) -> list[int
 
 
 def entities_to_sum_up(connection: Connection, rows: Collection[int]) -> list[int]:
-    """Return row ids of the entities that need observations once these units are erased, ascending."""
+    """Return row ids of the entities that will need new observations once these units are erased, ascending."""
     return sorted({*entities_of_facts(connection, rows), *select_ids(connection, _OBSERVED, rows)})
 
 
@@ -397,7 +398,7 @@ def note_changed(target: CommitTarget, rows: Collection[int]) -> None:
 
 
 def remove_units(target: CommitTarget, rows: Collection[int]) -> None:
-    """Remove derived or waiting units; this is not an erasure, since their sources stay."""
+    """Remove derived or waiting units. This is not an erasure, because the texts they were made from stay."""
     if not rows:
         return
     gone = [{"unit": row, "bank": target.bank, "revision": target.revision} for row in sorted(rows)]

@@ -31,11 +31,11 @@ from hindsight_integrations.model.watermark import IndexMark
 logger = logging.getLogger("hindsight_integrations")
 
 IndexMarks: TypeAlias = Callable[[], Sequence[IndexMark]]
-"""Reads the watermarks of the indexes beside a ledger."""
+"""Function that reads the watermarks of the indexes beside a ledger."""
 
 
 def no_index_marks() -> Sequence[IndexMark]:
-    """Return the marks of a ledger without indexes."""
+    """Return no marks, for a ledger without indexes."""
     return ()
 
 
@@ -87,7 +87,7 @@ def open_for_reading(
     """Open a data directory for reading, without its lock; another process may be writing.
 
     Raises:
-        LedgerReadOnly: it contains no ledger, and none may be created.
+        LedgerReadOnly: it contains no ledger, and reading does not create one.
         LedgerLost: committed data is missing, and `accept_loss` is False.
         SchemaMismatch: a development version or a newer version wrote it.
         LedgerFailed: the file is damaged or not a ledger.
@@ -122,7 +122,7 @@ def _checked_loss(directory: Path, *, accept_loss: bool, index_marks: IndexMarks
         SchemaMismatch: a development version or a newer version wrote it.
         LedgerFailed: the file is damaged or not a ledger.
     """
-    marks = HighWaterFile(directory).read()  # read before the ledger: a writer may commit in between
+    marks = HighWaterFile(directory).read()  # read before the ledger, since a writer may commit in between
     with _inspecting(directory) as connection:
         loss = _loss(connection, marks, ())
         if loss or accept_loss or not (connection and marks):

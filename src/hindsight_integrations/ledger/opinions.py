@@ -62,7 +62,7 @@ from hindsight_integrations.model.units import (
 )
 from hindsight_integrations.model.writes import WriteSet
 
-NO_PAYLOAD = "{}"  # the opinions themselves say what is to be assessed
+NO_PAYLOAD = "{}"  # the facts to assess follow from the opinions themselves
 
 logger = logging.getLogger("hindsight_integrations")
 
@@ -86,14 +86,14 @@ _UNSEEN = _VALID_FACTS.order_by(None).where(units.c.changed > _ASSESSED.scalar_s
 
 
 def brings_evidence(writes: WriteSet) -> bool:
-    """Tell whether a write set adds or restores facts, or forms opinions that may not have seen all facts."""
+    """Return whether a write set adds or restores facts, or forms opinions that may not take all facts into account."""
     formed = writes.opinions is not None and bool(writes.opinions.formed)
     restored = any(event.kind is ValidityKind.RESTORED for event in writes.events)
     return formed or restored or any(write.unit.fact_type in OBSERVED_NETWORKS for write in writes.units)
 
 
 def enqueue_reinforcement(schedule: Schedule, connection: Connection, bank: int) -> None:
-    """Enqueue the assessment of a bank's new facts, if some valid opinion has not seen one of them.
+    """Enqueue the assessment of a bank's new facts, if some valid opinion was not assessed against one of them.
 
     Args:
         schedule: when the task falls due.
@@ -266,7 +266,7 @@ def _versions(
     sound: Mapping[int, MemoryUnit],
     validity: Mapping[int, tuple[ValidityChange, ...]],
 ) -> dict[int, list[OpinionVersion]]:
-    """Return wordings by opinion, oldest first; damaged ones are left out."""
+    """Return the wordings of each opinion (by row id), oldest first; damaged ones are left out."""
     grounds = grouped(connection.execute(_GROUNDS, {"rows": sound}))
     versions: dict[int, list[OpinionVersion]] = defaultdict(list)
     for opinion, row, reason, revision in wordings:
@@ -289,7 +289,7 @@ def _versions(
 def _evidence_from(
     row: Row, restated: Mapping[str, tuple[str, ...]], validity: Mapping[int, tuple[ValidityChange, ...]]
 ) -> Evidence:
-    """Build evidence from a row of `_EVIDENCE` (without the opinion), with the validity of its fact."""
+    """Build evidence from a row of `_EVIDENCE` (without the opinion), with the validity changes of its fact."""
     fact, restates, unit_id, sources, assessment, strength, rule, step, reason, version, *rest = row
     effective_at, recorded_at, revision = rest
     return Evidence(
@@ -429,7 +429,7 @@ def _add_given_opinions(target: CommitTarget, recorded_at: int) -> None:
 def _wording(
     target: CommitTarget, unit: int, opinion: int | None = None, number: int = 1, reason: str = ""
 ) -> Values:
-    """Build a row of `opinion_wordings`; by default the unit words its own opinion."""
+    """Build a row of `opinion_wordings`; by default, the first wording of the unit's own opinion."""
     return {
         "unit": unit,
         "opinion": opinion or unit,
@@ -440,7 +440,7 @@ def _wording(
 
 
 def _form(target: CommitTarget, bank: str, formed: FormationWrite, operation: str, recorded_at: int) -> None:
-    """Insert a new opinion; if its unit is a wording already, change nothing."""
+    """Insert a new opinion; change nothing if its unit is already a wording."""
     if not 0.0 <= formed.confidence <= 1.0:
         raise _unfit(f"confidence {formed.confidence} is not between 0 and 1", "Give a share of certainty.")
     unit, opinion = _opinion_unit(target, bank, formed.unit_id)
@@ -467,7 +467,7 @@ def _form(target: CommitTarget, bank: str, formed: FormationWrite, operation: st
 
 
 def _reword(target: CommitTarget, bank: str, reworded: RewordingWrite) -> None:
-    """Add a wording, which keeps the grounds of the one before; if it is the newest already, change nothing."""
+    """Add a wording, which keeps the grounds of the wording before it; change nothing if it is already the newest."""
     (opinion,) = _opinions(target, bank, [reworded.opinion_id]).values()
     unit, worded = _opinion_unit(target, bank, reworded.unit_id)
     newest, number = target.connection.execute(_NEWEST, {"opinion": opinion}).one()
@@ -482,7 +482,7 @@ def _reword(target: CommitTarget, bank: str, reworded: RewordingWrite) -> None:
     if target.connection.scalar(_CLOSED_BY, {"unit": newest, "wording": unit}) is None:
         raise _unfit(
             f"no event closes the wording before {reworded.unit_id!r}",
-            "Close that one by an event of the same write set, with the new wording as `by_unit`.",
+            "Close the earlier wording by an event of the same write set, with the new wording as `by_unit`.",
         )
     _write_wording(target, _wording(target, unit, opinion, number + 1, reworded.reason), grounds)
 
@@ -509,7 +509,7 @@ def _opinions(target: CommitTarget, bank: str, opinion_ids: Collection[str]) -> 
 def _based_on_rows(target: CommitTarget, bank: str, unit: int, based_on: Sequence[str]) -> set[int]:
     """Return row ids of the facts a wording is based on; observations and wordings are replaced by their facts.
 
-    Observations are replaced all the time, but erasing a fact must still find the opinions worded from it.
+    Observations are replaced again and again, and the erasure of a fact must still find the opinions worded from it.
     """
     rows = unit_rows(target.connection, target.bank, based_on)
     check_known("opinions", based_on, rows, bank)
@@ -526,7 +526,7 @@ def _write_wording(target: CommitTarget, wording: Values, facts: Collection[int]
 
 
 def _write_evidence(target: CommitTarget, bank: str, rows: Sequence[EvidenceWrite], recorded_at: int) -> None:
-    """Append to evidence logs; a fact already in a log stays unchanged."""
+    """Append rows to the evidence logs of opinions; a fact that is already in a log keeps its row."""
     if not rows:
         return
     known = _opinions(target, bank, [row.opinion_id for row in rows])
@@ -543,15 +543,18 @@ def _write_evidence(target: CommitTarget, bank: str, rows: Sequence[EvidenceWrit
     }
     for row in rows:
         if facts[row.unit_id] not in sound:
-            raise _unfit(f"{row.unit_id!r} is not a world or experience memory", "Only facts are evidence.")
+            raise _unfit(
+                f"{row.unit_id!r} is not a world or experience memory", "Pass only facts as evidence."
+            )
         if (row.opinion_id, row.version) not in versions:
             raise _unfit(
-                f"{row.version!r} is not a wording of {row.opinion_id!r}", "Name the wording judged."
+                f"{row.version!r} is not a wording of {row.opinion_id!r}",
+                "Pass the id of the wording that was assessed.",
             )
         if not row.sources or not (isfinite(row.step) and 0.0 < row.step < 1.0):
             raise _unfit(
                 f"evidence {row.unit_id!r} has step {row.step} and {len(row.sources)} sources",
-                "Give a step between 0 and 1, and who said it.",
+                "Pass a step between 0 and 1, exclusive, and at least one source.",
             )
     run_many(
         target.connection,
@@ -590,8 +593,8 @@ GROUNDS_WITHDRAWN = "its grounds were withdrawn"
 """Reason for closing a wording with the last of its grounds; identifies closings made by the ledger."""
 
 _restored = validity_events.alias("restored")
-# Newest wordings based on these facts: closed_at, number of valid grounds (only 0 is exact), when the last
-# ground was closed, whether the ledger closed the wording, and the start of validity of a ground this
+# Selects the newest wordings based on these facts: closed_at, number of valid grounds (only 0 is exact), time at which
+# the last ground was closed, whether the ledger closed the wording, and start of validity of a ground that this
 # revision restored.
 _STANDING = (
     select(
@@ -647,7 +650,7 @@ _SET_CLOSED = (
 
 
 def follow_grounds(target: CommitTarget, rows: Collection[int]) -> None:
-    """Close opinions whose last ground was closed; restore those the ledger closed if a ground is restored.
+    """Close opinions whose last ground was closed; restore them if the ledger closed them and a ground is restored.
 
     Args:
         target: the commit that closed or restored units.
@@ -656,7 +659,8 @@ def follow_grounds(target: CommitTarget, rows: Collection[int]) -> None:
     waiting, seen, revision = set(rows), set(rows), target.revision
     while waiting:
         standing = target.connection.execute(_STANDING, {"rows": waiting, "revision": revision})
-        moves: dict[int, tuple[int, int | None]] = {}  # when the change takes effect, and the new `closed_at`
+        # For each wording, the time at which the change takes effect, and the new `closed_at`.
+        moves: dict[int, tuple[int, int | None]] = {}
         for wording, closed_at, valid, withdrawn_at, ours, back_at in standing:
             if not valid and closed_at is None:
                 moves[wording] = withdrawn_at, withdrawn_at
@@ -672,7 +676,7 @@ def follow_grounds(target: CommitTarget, rows: Collection[int]) -> None:
             }
             for wording, (moment, closed_at) in moves.items()
         ]
-        # Closing again at the same moment must become the newest event.
+        # An event that equals an earlier one must become the newest.
         run_many(target.connection, _DROP_EVENT, events)
         run_many(target.connection, insert(validity_events), events)
         _set_closed(target, {wording: closed_at for wording, (_, closed_at) in moves.items()})
@@ -699,8 +703,7 @@ _BASED_ON_UNITS = union(
     )
     .where(among(opinion_wordings.c.unit, "rows")),
 )
-# Opinions whose evidence or wordings contain an erased unit, and the revisions of everything written with
-# them.
+# Selects opinions whose evidence or wordings contain an erased unit, and the revisions in which these were written.
 _READERS = union(
     select(evidence.c.opinion, evidence.c.revision).where(among(evidence.c.fact, "rows")),
     select(opinion_wordings.c.opinion, opinion_wordings.c.revision).where(
@@ -784,12 +787,12 @@ def erase_opinions(
 ) -> tuple[int, list[int]]:
     """Erase the traces of units in opinions, while the units still exist.
 
-    Reasons are written by a model that had read the erased text; those that may repeat it are blanked.
+    Reasons were written by a model that may have read an erased text; those that may repeat it are blanked.
 
     Args:
         target: the current erasure.
         rows: row ids of the units to be erased, with all wordings based on them.
-        documents: documents losing items; evidence judged by them is judged again.
+        documents: documents that lose items; evidence that was judged by their text is judged again.
 
     Returns:
         The number of opinions erased, and the wordings that become the newest of their opinions again.
@@ -806,12 +809,12 @@ def erase_opinions(
 
 
 def follow_own_grounds(target: CommitTarget, wordings: Collection[int]) -> None:
-    """Close those reinstated wordings whose grounds have all been closed."""
+    """Close the wordings, among those that became the newest again, whose grounds have all been closed."""
     follow_grounds(target, select_ids(target.connection, _FACTS_UNDER, wordings))
 
 
 def judge_corrected(connection: Connection, *rows: int) -> None:
-    """Delete the evidence judged by a corrected text, of these facts or against these wordings.
+    """Delete the evidence that was judged by a corrected text: of these facts, or for these wordings.
 
     Facts judged against a wording whose evidence is deleted will be assessed again.
     """
@@ -821,7 +824,7 @@ def judge_corrected(connection: Connection, *rows: int) -> None:
 
 
 def _blank_reasons(target: CommitTarget, rows: Collection[int]) -> None:
-    """Blank the reasons of the opinions based on these units, and of everything written in the same commits."""
+    """Blank the reasons of the opinions based on these units, and all reasons written in the same commits."""
     readers = target.connection.execute(_READERS, {"rows": rows}).all()
     if not readers:
         return
@@ -833,7 +836,7 @@ def _blank_reasons(target: CommitTarget, rows: Collection[int]) -> None:
 
 
 def closed_by_log(connection: Connection, unit: int) -> int | None:
-    """Return when a unit was closed, by its log: the earliest closing since the last restoring."""
+    """Return when a unit was closed by its log: the earliest closing since the last restoration; None if valid."""
     closed: int | None = None
     for kind, moment in connection.execute(_CLOSINGS, {"unit": unit}):
         if kind == ValidityKind.CLOSED:

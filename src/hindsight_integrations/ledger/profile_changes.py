@@ -1,4 +1,4 @@
-"""A bank's profiles: every profile it has had, by number and by time."""
+"""A bank's profiles: all that it has had, by number and by time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ProfileReader(Reader):
     """Reads of profiles."""
 
     def changes(self, bank: str) -> list[ProfileChange]:
-        """Return every profile the bank was given, by number; empty if it was never given one."""
+        """Return every profile the bank has had, by number; empty if it never had one."""
         with self._at(bank) as (connection, row):
             return [_change(change) for change in connection.execute(_ALL, {"of": row})]
 
@@ -86,8 +86,7 @@ def write_profile(connection: Connection, bank: int, writes: WriteSet, now: date
     """Store a write set's profile as the bank's current one.
 
     Raises:
-        RevisionConflict: the bank was given another profile in the meantime; the transaction must be rolled
-            back.
+        RevisionConflict: the bank got another profile in the meantime; the transaction must be rolled back.
     """
     if (write := writes.profile) is None:
         return

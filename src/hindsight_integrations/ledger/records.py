@@ -51,7 +51,7 @@ _ADD_SPELLING = insert(record_category_names)
 def category_rows(
     connection: Connection, bank: int, spellings: Iterable[tuple[RecordKind, str]]
 ) -> CategoryRows:
-    """Return row ids of the categories with these kinds and spelling keys; unknown ones are left out."""
+    """Return row ids of the categories by kind and spelling key; unknown ones are left out."""
     wanted = set(spellings)
     if not wanted:
         return {}
@@ -163,8 +163,8 @@ _DELETE_OTHER_SPELLINGS = delete(record_category_names).where(
 def erase_unused(connection: Connection, touched: Sequence[int]) -> int:
     """Delete categories without records and spellings no record uses; return the number of categories deleted.
 
-    Only `touched` categories, which lost records, are checked. A name whose words no record uses is replaced
-    by the most common remaining spelling.
+    Only the categories in `touched` are checked: they lost records. A name whose words occur in no remaining spelling
+    is replaced by the most common of these.
     """
     if not touched:
         return 0
@@ -195,7 +195,7 @@ def kept_name(name: str, stated: Mapping[str, int]) -> str:
 
 
 _SEPARATOR = "\x1f"
-_SPARE_BITS = 4  # of 64 bits: room for adding a unit's `closed_at`
+_SPARE_BITS = 4  # bits of 64 that a digest leaves free, so that a unit's `closed_at` can be added
 _ORDINAL, _STATED = 1, 7  # positions in a row of _SEALED
 
 
@@ -442,7 +442,7 @@ def _category_row(connection: Connection, bank: int, kind: RecordKind, name: str
         raise InvalidRequest(
             "category",
             f"no {kind} has the category {name!r}",
-            "See categories(); any spelling of one will do.",
+            "List the categories with categories(); any spelling of a category is accepted.",
         )
     return rows[key]
 

@@ -63,7 +63,7 @@ SEALED_COLUMNS = (
 SEALED = len(SEALED_COLUMNS)
 # `compact` is not sealed: it is only an offset into the sealed text.
 OWN_COLUMNS = (*SEALED_COLUMNS, "kind", "compact", "compact_tokens", "number", "lasting")
-"""A unit's own columns: all but the document it is an item of."""
+"""A unit's own columns: all but the document to which an item belongs."""
 
 Fields: TypeAlias = list[ColumnElement[Any]]
 """The columns of a select."""
@@ -125,7 +125,7 @@ At: TypeAlias = Callable[[str], AbstractContextManager[tuple[Connection, int]]]
 
 
 class Reader:
-    """Base of the readers; `at` opens the state of the ledger they read."""
+    """Base class of the readers; `at` opens the state of the ledger that a reader reads."""
 
     def __init__(self, at: At) -> None:
         self._at = at
@@ -149,7 +149,7 @@ def missing_bank(connection: Connection, name: str) -> BankNotFound:
 
 
 def fetched(connection: Connection, query: Executable, values: Values) -> list[Row]:
-    """Return all rows of a select. Undecodable text gets replacement characters, and so fails its checksum."""
+    """Return all rows of a select. Undecodable characters are replaced, so that the text fails its checksum."""
     try:
         return [tuple(row) for row in connection.execute(query, values).all()]
     except DBAPIError as error:
@@ -195,7 +195,7 @@ def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
         to_micros(unit.occurred.end) if unit.occurred else None,
         None if unit.closed_at is None else to_micros(unit.closed_at),
         unit.context,
-        None if unit.confidence is None else float(unit.confidence),  # as the column returns it
+        None if unit.confidence is None else float(unit.confidence),  # the type that the column returns
         mapping_text(unit.metadata),
         json.dumps(unit.tags),
         unit.document_id,
@@ -221,7 +221,7 @@ def compact_row(unit: MemoryUnit) -> tuple[int | None, int | None]:
 
 
 def _compact(characters: object, tokens: object, text: str, whole: int) -> CompactText | None:
-    """Build the short form of a text; None if the columns are empty or do not fit the text."""
+    """Build the short form of a text; return None if the columns are NULL, or not shorter than the text."""
     if not isinstance(characters, int) or not isinstance(tokens, int):
         return None
     return CompactText(characters, tokens) if 0 < characters < len(text) and 0 < tokens < whole else None

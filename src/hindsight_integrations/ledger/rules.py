@@ -14,10 +14,11 @@ from hindsight_integrations.model.links import LINK_CODES, Link
 from hindsight_integrations.model.units import UnitKind, ValidityKind
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
 
-NEIGHBOUR_UNITS = 50  # neighbours are read from an entity's latest units only, so that a hub stays cheap
-NEIGHBOUR_LIMIT = 50  # the most often co-mentioned ones are kept
+# Number of an entity's latest units from which neighbours are read, so that a hub stays cheap.
+NEIGHBOUR_UNITS = 50
+NEIGHBOUR_LIMIT = 50  # number of neighbours kept, those mentioned together most often
 _FLOAT_BYTES = 4
-COMMON_BLOCK = 500  # tokens shared by more entities are not looked up; exact names always are
+COMMON_BLOCK = 500  # tokens shared by more entities than this are not looked up; exact names always are
 
 
 def bank_key(name: str) -> str:
@@ -46,7 +47,7 @@ def link_code(link: Link) -> int:
         raise InvalidRequest(
             "links",
             f"{link.type} with relation {link.relation} cannot be stored",
-            "Store temporal, semantic, and causal links, a relation for the causal ones only.",
+            "Store only temporal, semantic and causal links; causal links have a relation, others have none.",
         ) from None
 
 
@@ -69,7 +70,7 @@ def check_shape(writes: WriteSet, dimension: int | None) -> None:
             )
     for link in writes.links:
         link_code(link)
-    # A waiting turn may have no vector: if the embedder failed, it is found by words and date only.
+    # A waiting turn may have no vector: if the embedder failed, it is found only by its words and date.
     lengths = {
         len(write.vector) for write in writes.units if write.vector or write.unit.kind is UnitKind.MEMORY
     }
@@ -128,10 +129,10 @@ def check_vectors(ids: IntArray, vectors: Matrix, dimension: int, *, covers_bank
 
 
 def past_gaps(log: Iterable[tuple[int, ValidityKind, int]]) -> IntArray:
-    """Compute the past spans in which units were closed, in the form of UnitColumns.gaps.
+    """Compute the past spans in which units were closed, in the format of UnitColumns.gaps.
 
-    The log is replayed by the rule for `closed_at`: the earliest closing since the last restoring counts. A
-    restoring that takes effect before the closing leaves no gap.
+    The log is replayed by the rule for `closed_at`: the earliest closing since the last restoring counts. A restoration
+    that takes effect before the closing leaves no gap.
 
     Args:
         log: (row id, kind, effective_at in microseconds) of all events of these units, in the order recorded.
@@ -159,7 +160,7 @@ def unit_references(writes: WriteSet) -> dict[str, set[str]]:
 
 
 def merged_entities(entities: Iterable[EntityWrite]) -> dict[str, EntityWrite]:
-    """Merge the writes of each entity id: names in order, the last role given."""
+    """Merge the writes of each entity id: its names in order, and the last role that is set."""
     merged: dict[str, EntityWrite] = {}
     for write in entities:
         first = merged.get(write.id, write)
@@ -184,5 +185,5 @@ def merged_role(known: EntityRole, given: EntityRole) -> EntityRole:
 
 
 def changes_nothing(writes: WriteSet) -> bool:
-    """Tell whether a write set is empty."""
+    """Return whether a write set is empty."""
     return writes.empty and not writes.mentions and not writes.links

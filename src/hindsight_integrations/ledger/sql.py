@@ -1,7 +1,7 @@
 """SQL constructs beyond SQLAlchemy Core, compiled for SQLite and PostgreSQL.
 
-Statements are constants of the modules that execute them: SQLAlchemy compiles each once, and an execution
-costs about 20 microseconds more than the driver. Variable values are bound by name.
+Statements are constants of the modules that execute them: SQLAlchemy compiles each once, and an execution costs about
+20 microseconds more than the driver. Values that vary are bound by name.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _json_elements(element: _Places, compiler: SQLCompiler, **options: Any) -> s
 place_list = _Places(sa.bindparam("places", type_=sa.JSON())).table_valued(
     sa.column("bank", Int), sa.column("thread", String), sa.column("message", String), name="places"
 )
-"""Messages as a table, bound by `place_values`. It has a bank column so that SQLite starts from this table."""
+"""The messages bound by `place_values`, as a table. It has a bank column so that SQLite starts from this table."""
 
 
 def is_at_place(table: sa.FromClause) -> ColumnElement[bool]:
@@ -198,7 +198,7 @@ def raw(connection: Connection) -> sqlite3.Connection:
 
 @contextmanager
 def lenient_text(connection: Connection) -> Iterator[None]:
-    """Read undecodable text, which SQLite contains only after damage, with replacement characters."""
+    """Read text with replacement characters where it cannot be decoded, which in SQLite happens only after damage."""
     if connection.dialect.name != "sqlite":
         yield
         return

@@ -3,8 +3,8 @@
 Instants are integer microseconds since 1970 UTC; structured values are JSON text; `bank` is a bank's row id
 and `revision` the bank's commit that wrote a row.
 
-Archives contain most tables. `archived=False` marks a column that is derived on import, and `NOT_ARCHIVED` a
-whole table. `holds` gives the valid values of a column, and `of` the units a reference may point to.
+Archives contain most tables. `archived=False` marks a column that is derived on import, and `NOT_ARCHIVED` a whole
+table. `holds` gives the valid values of a column, and `of` the kinds of units that a reference may point to.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Content(StrEnum):
     OBJECT = auto()
     """A JSON object, whose text is kept verbatim."""
     STRINGS = auto()
-    """A list of strings. This member and those below are JSON."""
+    """A list of strings. This member and those below it are JSON."""
     NAMES = auto()
     """A list of distinct strings."""
     SOURCES = auto()
@@ -88,14 +88,14 @@ POSITIVE = range(1, 2**31)
 FLAG = range(2)
 REVISION = range(
     2**53 + 1
-)  # the range JSON numbers hold exactly; one commit per microsecond would take 285 years
+)  # the integers that JSON numbers represent exactly; at one commit per microsecond they last 285 years
 ROW_ID = range(1, 2**63)
 MEMORIES = tuple(map(str, FactType))
 FACTS = tuple(map(str, OBSERVED_NETWORKS))
 NOT_ARCHIVED = {"archived": False}
 
-# Only an INTEGER primary key is SQLite's row id. PostgreSQL orders text by the database's locale unless told
-# otherwise.
+# Only an INTEGER primary key is SQLite's row id. PostgreSQL orders text by the database's locale unless a collation is
+# set.
 Int = BigInteger().with_variant(Integer(), "sqlite")
 String = Text().with_variant(Text(collation="C"), "postgresql")
 
@@ -185,7 +185,7 @@ def index(name: str, *columns: str | ColumnElement[str], where: str = "", unique
 
 
 _ROW_IDS = {"observations": "unit", "opinions": "unit", "opinion_wordings": "unit"}
-"""Tables whose row id is that of the unit they extend."""
+"""Tables that extend units, with the same row ids."""
 
 
 def _due(pending: str) -> Computed:
@@ -247,7 +247,7 @@ ledger = Table(
     info=NOT_ARCHIVED,
 )
 
-# Ledgers whose later part was lost and whose loss the user accepted.
+# Ledgers of which commits were lost, and whose loss the user accepted.
 losses = Table(
     "losses",
     metadata,
@@ -257,7 +257,7 @@ losses = Table(
     info=NOT_ARCHIVED,
 )
 
-# A random token for each commit: an index whose watermark has another token belongs to another history.
+# A random token for each commit: an index whose watermark has another token belongs to another history of the ledger.
 commits = Table(
     "commits",
     metadata,
@@ -321,7 +321,7 @@ turns = Table(
     sqlite_with_rowid=False,
 )
 
-# `seen` and `digest` identify the message list as last followed; `head` is the last message of its branch.
+# `seen` and `digest` identify the message list at the last call of `follow`; `head` is the last message of its branch.
 threads = Table(
     "threads",
     metadata,
@@ -336,7 +336,8 @@ threads = Table(
     info=NOT_ARCHIVED,
 )
 
-# A tree: `parent` is the preceding message when this one was first seen; `gone` means a fork dropped it.
+# A tree: `parent` is the message that preceded this one when it was first seen; `gone` means that a fork dropped this
+# one.
 thread_messages = Table(
     "thread_messages",
     metadata,
@@ -352,7 +353,7 @@ thread_messages = Table(
 
 # `created` is the revision that added a unit; `changed` also moves when its columns change (closed, restored,
 # re-dated). `compact` and `compact_tokens` are the number of characters and tokens of the short form, NULL if
-# there is none. `head` and `number` are an item's document and its number there. `lasting` marks statements
+# there is none. `head` is an item's document, and `number` its position in it. `lasting` marks statements
 # of who somebody is. Closing or restoring a unit changes its checksum by the difference; see checksums.py.
 units = Table(
     "units",
@@ -705,9 +706,9 @@ opinion_operations = Table(
     sqlite_with_rowid=False,
 )
 
-# `revision` is the bank's revision that was answered from; `checked_to` (never lower) the last revision
-# checked since. `forgotten`: the text was removed, because a memory shown to its writer was erased, or
-# withdrawn before an export.
+# `revision` is the bank's revision that was answered from; `checked_to` (never lower) the last revision checked since.
+# `forgotten`: the text was removed, because a memory shown to the model that wrote it was erased, or because the text
+# was withdrawn before an export.
 mental_models = Table(
     "mental_models",
     metadata,
@@ -730,7 +731,7 @@ mental_models = Table(
     UniqueConstraint("bank", "name"),
 )
 
-# The memories a text was written from: `cited` ones, and those only shown to its writer.
+# The memories a text was written from: those that are `cited`, and those that the model was only shown.
 mental_model_grounds = Table(
     "mental_model_grounds",
     metadata,
@@ -782,7 +783,7 @@ item_units = Table(
     index("item_units_item", "item"),
 )
 
-# The number of values and texts deleted or replaced whose words may still be in the files.
+# The number of values and texts that were deleted or replaced, and whose words may still be in the files.
 item_residue = Table(
     "item_residue",
     metadata,
@@ -791,9 +792,9 @@ item_residue = Table(
     info=NOT_ARCHIVED,
 )
 
-# `due` and `early` are computed columns, always in step with the task: when it can be leased next, and the
-# same for a worker that ignores `debounce`; NULL once nothing is left to do. `again` is the delay, in
-# microseconds, of a task that was enqueued again during its lease.
+# `due` and `early` are computed columns, always in step with the task: the time at which it can be leased next, and the
+# same for a worker that ignores `debounce`; NULL once the task is done or dead. `again` is the delay, in microseconds,
+# of a task that was enqueued again during its lease.
 tasks = Table(
     "tasks",
     metadata,

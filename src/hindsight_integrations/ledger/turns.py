@@ -175,14 +175,14 @@ class TurnReader(Reader):
     """Reads of source turns and thread logs."""
 
     def thread_mark(self, bank: str, thread: str, namespace: str) -> ThreadMark:
-        """Return how far a thread was read; an empty mark if it was never followed."""
+        """Return the mark up to which a thread was read; an empty mark if the thread was never followed."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "thread": thread, "namespace": namespace}
             stored = connection.execute(_THREAD, values).first()
         return ThreadMark() if stored is None else ThreadMark(*stored[1:])
 
     def dropped(self, bank: str, places: Sequence[Place]) -> frozenset[Place]:
-        """Return those messages that forks dropped: they are on no branch of their thread."""
+        """Return those messages that forks dropped: messages that are on no branch of their thread."""
         with self._at(bank) as (connection, row):
             dropped = connection.execute(_DROPPED, place_values(row, places)) if places else ()
             return frozenset((thread, message) for thread, message in dropped)
@@ -201,7 +201,7 @@ class TurnReader(Reader):
         return Thread(ThreadMark(*stored[1:]), log)
 
     def known(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
-        """Return those messages that were retained and whose latest stored version is this wording."""
+        """Return the keys among these whose message was retained and whose latest stored wording is the same."""
         with self._at(bank) as (connection, row):
             values = place_values(row, (key.place for key in keys))
             versions = connection.execute(_VERSIONS, values).all() if keys else []
@@ -285,7 +285,7 @@ def write_turns(target: CommitTarget, writes: WriteSet, created: Mapping[str, in
 
 
 def _end_waiting(target: CommitTarget, writes: WriteSet) -> None:
-    """Remove waiting turns that were extracted or reworded. This is not an erasure: their text is kept."""
+    """Remove the units of waiting turns that were extracted or reworded; this erases nothing: their text is kept."""
     rows: set[int] = set()
     if writes.extracted:
         extracted = {"bank": target.bank, "ids": writes.extracted}

@@ -146,7 +146,7 @@ class UnitReader(Reader):
             return count_memories(connection, row)
 
     def latest_mention(self, bank: str) -> datetime | None:
-        """Return the latest mention time in the newest commit; None if the bank is empty."""
+        """Return the latest mention time of the units in the newest commit; None if the bank is empty."""
         with self._at(bank) as (connection, row):
             micros = connection.scalar(_LATEST_MENTION, {"bank": row})
             return None if micros is None else from_micros(micros)
@@ -157,7 +157,7 @@ class UnitReader(Reader):
             return sound_units(connection, bank, row, ids)
 
     def damaged(self, bank: str, ids: IntArray | None = None) -> tuple[str, ...]:
-        """Return unit ids of the damaged units among these (among all, if None), in row order."""
+        """Return unit ids of the damaged units among these row ids (in the whole bank if None), in row order."""
         with self._at(bank) as (connection, row):
             return tuple(damaged_units(connection, row, ids).values())
 
@@ -183,7 +183,7 @@ class UnitReader(Reader):
             return {unit: np.frombuffer(vector, "<f4").astype(np.float32) for unit, vector in rows}
 
     def link_counts(self, bank: str, ids: IntArray, code: int) -> dict[int, int]:
-        """Return each unit's number of links with one code (LINK_CODES), in either direction, if not zero."""
+        """Return each unit's number of links with one code (LINK_CODES), in either direction; others are omitted."""
         with self._at(bank) as (connection, row):
             values = {"ids": ids.tolist(), "bank": row, "code": code}
             rows = connection.execute(_LINK_COUNTS, values) if len(ids) else ()
@@ -196,7 +196,7 @@ class UnitReader(Reader):
             return [event_from(event[:-1], event[-1]) for event in events]
 
     def stated_by(self, bank: str, unit_ids: Sequence[str]) -> list[ValidityEvent]:
-        """Return the events these units caused in others, in the order recorded."""
+        """Return the events that these units caused in other units, in the order recorded."""
         with self._at(bank) as (connection, row):
             events = connection.execute(_STATED_BY, {"bank": row, "ids": unit_ids}) if unit_ids else ()
             return [event_from(event[:-1], event[-1]) for event in events]

@@ -1,4 +1,4 @@
-"""Values the ledger accepts and returns, besides those of `model`."""
+"""Values that the ledger accepts and returns, in addition to those of `model`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class BankHeader:
     Attributes:
         name: the caller's bank id.
         key: a short, stable, file-name-safe key for the bank's folders and collections (hash of the name).
-        generation: distinguishes banks of one name: a bank that is deleted and created again gets a higher
-            one.
+        generation: distinguishes successive banks of one name: a bank that is deleted and created again gets a higher
+            number.
         revision: number of commits so far; 0 if nothing was retained.
         embedder: the embedder of its vectors; None until the first commit of units.
         profile: the profile of its agent.
@@ -145,8 +145,8 @@ class UnitEdit:
     Attributes:
         unit: the corrected unit; same id, type, sources and validity as before.
         vector: its new vector (unit-norm float32, little endian); None if text and time are unchanged.
-        links: its new temporal and semantic links; None leaves them. Causal links always stay.
-        fields: names of the changed fields, for the audit. If tags change, those of its items change too.
+        links: its new temporal and semantic links; None leaves them unchanged. Causal links always stay.
+        fields: names of the changed fields, for the audit. If the tags change, the tags of its items change too.
         records: whether the values of its records changed with its text; their number, kinds and categories
             stay.
     """
@@ -197,7 +197,7 @@ class Observed:
 
     Attributes:
         entity_id: the entity.
-        at_revision: the bank's revision whose facts were summarised; 0 if never.
+        at_revision: the bank's revision whose facts were summarised; 0 if they never were.
         stale: whether its facts have changed since.
         left_out: ids of the valid facts that were considered but support no observation.
         units: ids of the observations, in the order they were written.

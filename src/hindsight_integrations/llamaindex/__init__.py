@@ -1,6 +1,6 @@
 """LlamaIndex integration: memory for agents and chat engines, memory block, retriever, query engine and tools.
 
-LlamaIndex is imported when one of these names is first used.
+LlamaIndex is imported when a name of this package is first used.
 """
 
 from __future__ import annotations

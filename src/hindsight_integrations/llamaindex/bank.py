@@ -1,4 +1,4 @@
-"""Shared parts of the components: the bank field, recall as prompt lines, and instrumentation events."""
+"""Shared parts of the LlamaIndex components: the bank field, memories as prompt lines, and instrumentation events."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ class MemoryRetained(MemoryEvent):
     """A turn was retained.
 
     Attributes:
-        units: ids of the memories made from its new messages.
-        created: number of new memories among them.
+        units: ids of the memories made from the turn's new messages.
+        created: the number of these that are new.
         superseded: ids of memories made invalid because their messages were edited or discarded.
         restored: ids of memories made valid again.
         queued: number of passages waiting for extraction.
@@ -130,7 +130,7 @@ class MemoryWarning(MemoryEvent):
     Attributes:
         where: the component that failed.
         error: the error's class.
-        missing: the part that the agent continues without.
+        missing: what the agent continues without.
         remedy: advice.
     """
 
@@ -146,7 +146,7 @@ class OpinionChanged(MemoryEvent):
     Attributes:
         outcome: an `OpinionOutcome`: formed, known, changed, refused ...
         opinion: the opinion's id; None if it was refused.
-        confidence: the answer's confidence in it, in [0, 1]; None if it gave none.
+        confidence: the confidence in [0, 1] that the answer states; None if it states none.
     """
 
     outcome: str
@@ -183,7 +183,7 @@ async def recalled_lines(
         query: the question.
         max_tokens: token limit of the memories.
         options: further options of `bank.recall`.
-        asker: a message of the asking user; its name selects whose core memory is included.
+        asker: a message of the user who asks; the name in it selects the core memory to include.
     """
     named = {"speaker": str(name)} if asker and (name := asker.additional_kwargs.get("name")) else {}
     found = await bank.recall(query[-LONGEST_QUERY:], max_tokens=max_tokens, **{**named, **options})

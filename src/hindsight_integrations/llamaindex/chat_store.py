@@ -93,7 +93,7 @@ def chat_store_beside(bank: BankReference) -> AnyChatStore:
 
 
 def _overwriting(connection: Any, record: object) -> None:  # noqa: ANN401 - of the driver
-    """Make SQLite overwrite deleted content, instead of only marking its pages as free."""
+    """Make SQLite overwrite deleted content, instead of only marking the pages as free."""
     del record
     connection.execute("PRAGMA secure_delete = ON").close()
 
@@ -101,7 +101,7 @@ def _overwriting(connection: Any, record: object) -> None:  # noqa: ANN401 - of 
 def stored_chat_store(store: AnyChatStore, key: str) -> dict[str, Any] | None:
     """Serialise a chat store: None for the default store, the chat's messages for a SimpleChatStore.
 
-    For other stores only the class name is kept, because their connection data may include a password.
+    For any other store only the class name is kept, because its connection data may include a password.
     """
     if isinstance(store, WholeSetChatStore) or any(store is kept for kept in _in_memory.values()):
         return None
@@ -115,7 +115,7 @@ def loaded_chat_store(given: object) -> AnyChatStore | None:
     """Return the chat store that was passed, or restore it from the output of `stored_chat_store`.
 
     Raises:
-        InvalidRequest: it is not a chat store, or must be passed again.
+        InvalidRequest: the value is not a chat store, or refers to a store that must be passed again.
     """
     if not isinstance(given, Mapping):
         return checked_chat_store(given)

@@ -62,11 +62,13 @@ from hindsight_integrations.validation.options import (
 NAMESPACE = "llamaindex"  # keeps chats apart from LangGraph threads with the same id
 TOKEN_LIMIT = 30_000  # LlamaIndex's own default
 PIECE = 20_000  # characters per tokenizer call
-MEMORY_TOKENS = PROMPT_DEFAULTS["max_tokens"]  # default maximum for memories; at most a quarter of the limit
+# Default token limit of memories; at most a quarter of the chat's token limit.
+MEMORY_TOKENS = PROMPT_DEFAULTS["max_tokens"]
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
 _chats = InFlight()  # serialises updates of a chat, so that no outdated list is retained
-_loop = SharedLoop()  # for synchronous callers; shared, since stores may keep connections bound to a loop
+# For synchronous callers; shared, since chat stores may keep connections that are bound to a loop.
+_loop = SharedLoop()
 R = TypeVar("R")
 
 
@@ -86,10 +88,10 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
     Args:
         bank: a sync or async bank, or its reference (`bank.reference`).
         session_id: the chat's id; pass it again to continue the chat. None creates one.
-        token_limit: maximum size of the result of `get`, memories included, in tokens of `tokenizer_fn`. The newest turn,
-            which is never left out, comes first, then memories, then older turns.
-        memory_tokens: maximum size of the memories without their frame, in the bank's tokens; None means 2,048, but at
-            most a quarter of the limit; 0 disables recall.
+        token_limit: maximum size of the result of `get`, memories included, in tokens of `tokenizer_fn`. The newest
+            turn has priority and is never left out; then come memories, then older turns.
+        memory_tokens: maximum size of the memories without the markers around them, in the bank's tokens; None means
+            2,048, but at most a quarter of the limit; 0 disables recall.
         insert_method: "user" inserts memories before the text of the user's last message; "system" at the start of the
             system message.
         roles: the roles to retain: user, assistant, tool.
@@ -128,7 +130,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
     on_error: str = OnError.QUEUE.value
     background: bool = False
     use_memory: bool = True
-    chat_store: Any = Field(default=None, repr=False)  # it may contain the chat
+    chat_store: Any = Field(default=None, repr=False)  # the store may contain the chat
     tokenizer_fn: Any = Field(default=None, exclude=True, repr=False)
 
     _history: ChatHistory = PrivateAttr()
@@ -314,7 +316,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         query = (question or last).strip()
         if not query or not self.memory_tokens or not self.use_memory:
             return []
-        # The same turn before the question is put (chat engines), after it, and after its answer (agents).
+        # A turn is the same before its question is put (chat engines), after that, and after its answer (agents).
         turn = (len(asked) - (query == last), query)
         bank: AsyncMemoryBank = self.bank
         async with _chats.alone({(bank.reference, self.session_id, "recall")}):
@@ -363,7 +365,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         return (self.from_dict, (self.to_dict(),))
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return copy.copy(self)  # shares the bank and the stored chat
+        return copy.copy(self)  # the copy shares the bank and the stored chat
 
 
 def _waited_for(call: Coroutine[Any, Any, R]) -> R:

@@ -49,7 +49,7 @@ EARLIER_MESSAGES = 20  # number of retained messages passed as context of new on
 
 
 def settled(window: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Return the window's messages in finished turns, which are answered or followed by another user message.
+    """Return the window's messages in finished turns, those that are answered or followed by another user message.
 
     A question that is passed separately is at the window's end, and may never become part of the chat; it counts as part
     of the open turn.
@@ -116,7 +116,7 @@ class ChatWindow:
 
     Attributes:
         seen: a hash per known message, in order.
-        flushed: number of them that have left the window.
+        flushed: number of the known messages that have left the window.
         waiting: messages not retained yet, by id, in order.
         earlier: the last retained messages.
         done: (id, hash) of all retained messages.
@@ -180,7 +180,7 @@ def _read(messages: Iterable[ChatMessage]) -> list[_Read]:
     for message in spoken(messages):
         item = as_dict(message)
         (named,) = identified([{**item, "id": None, "tool_call_id": None}])
-        if (derived := named["id"]) is not None:  # system messages have none
+        if (derived := named["id"]) is not None:  # system messages have no id
             read.append(_Read(item, derived.rpartition(":")[0]))
     return read
 
@@ -193,9 +193,9 @@ _log = logging.getLogger("hindsight_integrations.llamaindex")
 class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see bank.py
     """A bank in LlamaIndex's Memory: `Memory.from_defaults(session_id="s1", memory_blocks=[HindsightMemoryBlock(bank)])`.
 
-    Messages are retained when they leave the short-term memory, or earlier when they are read: each `get` retains all
-    finished turns that were not retained yet. So an agent retains each turn once, after its answer; with a chat engine,
-    the last turn of a chat is retained by the next `get`. `get` returns the memories relevant to the user's last message,
+    Messages are retained when they leave the short-term memory, or earlier, because each `get` retains all finished
+    turns that were not retained yet. So an agent retains each turn once, after its answer; with a chat engine, the last
+    turn of a chat is retained by the next `get`. `get` returns the memories relevant to the user's last message,
     recalled once per turn, as data between markers.
 
     ReActAgent drops a leading system message, where Memory writes its blocks by default: for it, create the Memory with
@@ -344,7 +344,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
                 given,
                 thread=session,
                 namespace=NAMESPACE,
-                on_fork="keep",  # a sliding window is not a fork
+                on_fork="keep",  # messages that leave the window are not a fork
                 roles=self.roles,
                 context=self.context,
                 tags=self.tags,
@@ -384,7 +384,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
         return (_loaded, (type(self), self.model_dump()))
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return copy.copy(self)  # shares the bank
+        return copy.copy(self)  # the copy shares the bank
 
 
 def _loaded(kind: type[HindsightMemoryBlock], fields: dict[str, Any]) -> HindsightMemoryBlock:

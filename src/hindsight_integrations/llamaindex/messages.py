@@ -53,7 +53,7 @@ def checked_messages(given: object) -> list[ChatMessage]:
     """Validate messages for a chat's history.
 
     Raises:
-        InvalidRequest: it is not a list of ChatMessages.
+        InvalidRequest: the value is not a list of ChatMessages.
     """
     messages = checked_list(given, "messages")
     for at, message in enumerate(messages):
@@ -88,7 +88,7 @@ def checked_tokenizer(given: object) -> Callable[[str], Sequence[Any]]:
     """Validate a tokenizer function; None means LlamaIndex's global one.
 
     Raises:
-        InvalidRequest: it is not callable.
+        InvalidRequest: the value is not callable.
     """
     if given is None:
         return get_tokenizer()  # type: ignore[no-any-return] # see bank.py
@@ -100,7 +100,7 @@ def checked_tokenizer(given: object) -> Callable[[str], Sequence[Any]]:
 
 
 _TRACE = re.compile(r"\s*Thought:.*\n\s*(Action|Answer):", re.DOTALL)
-# LlamaIndex's synthesizers return it if the model was not called or returned no text.
+# LlamaIndex's synthesizers return this if the model was not called or returned no text.
 _NO_ANSWER = "Empty Response"
 _ANSWER = re.compile(r"(?:^|\n)\s*Answer:\s*")
 
@@ -250,10 +250,10 @@ def messages_tokens(messages: Iterable[ChatMessage], count: Count) -> int:
 def fitting(messages: Sequence[ChatMessage], limit: int, count: Count) -> list[ChatMessage]:
     """Return the leading system messages and the newest turns that fit in `limit` tokens.
 
-    If turns were left out, the rest starts with a user message; an initial greeting by the assistant is kept only if the
-    whole chat fits. Tool calls without results and results without calls are dropped, because model services reject
-    them. If the newest turn alone is too long, its user message is kept with as many of its newest steps as fit, and at
-    least the last one.
+    If turns are left out, the remaining messages start with a user message; an initial greeting by the assistant is
+    kept only if the whole chat fits. Tool calls without results and results without calls are dropped, because model
+    services reject them. If the newest turn alone is too long, its user message is kept with as many of its newest
+    steps as fit, but at least one.
 
     Args:
         messages: the whole history, oldest first.
@@ -317,7 +317,7 @@ def _steps(messages: Sequence[ChatMessage]) -> list[MessageStep]:
 
 
 def _awaits(step: MessageStep, result: ChatMessage) -> bool:
-    """Return whether a step has an unanswered call for this result; without ids, results match in order."""
+    """Return whether a step has an unanswered call that this result answers; without ids, results match in order."""
     asked = [_call_id(call) for call in calls(step[0])]
     answered = [result.additional_kwargs.get("tool_call_id") for result in step[1:]]
     answers = result.additional_kwargs.get("tool_call_id")

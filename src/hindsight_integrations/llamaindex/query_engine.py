@@ -36,8 +36,8 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see bank.py
     """Answers from memory, in the bank's character: `HindsightQueryEngine(bank).query("Where does Alice live?")`.
 
     The source nodes are the cited memories, in the order of their citations. `metadata` has `sufficient`, `extractive`,
-    `citations`, `opinions`, `steps`, `notes`, `calls`, `tokens_in` and `tokens_out`. With `streaming`, both are filled once
-    the text has been read to its end.
+    `citations`, `opinions`, `steps`, `notes`, `calls`, `tokens_in` and `tokens_out`. With `streaming`, source nodes and
+    metadata are filled in once the text has been read to its end.
 
     The prompts cannot be changed: `get_prompts` is empty, and `update_prompts` has no effect.
 

@@ -43,7 +43,7 @@ def core_filters(given: object) -> MetadataGroup:
         given: filters, possibly nested; without a condition they are combined with "and", as in LlamaIndex.
 
     Raises:
-        InvalidRequest: it is not a MetadataFilters.
+        InvalidRequest: the value is not a MetadataFilters.
     """
     if not isinstance(given, MetadataFilters):
         raise InvalidRequest(
@@ -77,8 +77,9 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy does not f
     Args:
         bank: the bank to recall from.
         filters: metadata filters in LlamaIndex's form. `metadata` takes the bank's own form; both must match.
-        metadata_keys: metadata keys of the nodes, such as ("date",); None means all. Fusion merges nodes with equal text
-            and metadata: () lets it merge them with nodes of other retrievers that have no metadata.
+        metadata_keys: metadata keys of the nodes, such as ("date",); None means all. LlamaIndex's fusion merges nodes
+            with equal text and metadata: with (), these nodes can be merged with those of other retrievers without
+            metadata.
         use_embedding: whether to use a vector in the bundle. Set it to False if the vector comes from another model; a
             vector with a different dimension than the bank's is always ignored.
         callback_manager: LlamaIndex's callback manager.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_type_hints
 
-from llama_index.core.tools import AsyncBaseTool, BaseTool, adapt_to_async_tool
+from llama_index.core.tools import AsyncBaseTool, BaseTool, ToolMetadata, adapt_to_async_tool
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
+from pydantic import Field, create_model
 
 from hindsight_integrations import AsyncMemoryBank, MemoryBank, Reflection, RetainResult
 from hindsight_integrations.llamaindex.bank import dispatcher, emit_reflection, lines_of, open_bank, retained
 from hindsight_integrations.model.options import RecallOptions, ReflectOptions
-from hindsight_integrations.prompts.memory_tools import NOTED, NOTHING, retain_reply
+from hindsight_integrations.prompts.memory_tools import NOTED, NOTHING, retain_reply, tool_descriptions
 from hindsight_integrations.prompts.recalled import memories_block, memory_line
 from hindsight_integrations.validation.arguments import checked_tools
 from hindsight_integrations.validation.limits import checked_tags
@@ -60,7 +62,7 @@ def reflecting_tools(given: Iterable[Callable[..., object] | BaseTool] | None) -
         given: functions, LlamaIndex tools or LangChain tools; None means none.
 
     Raises:
-        InvalidRequest: it is not a list, or a tool is not callable.
+        InvalidRequest: the value is not a list, or a tool is not callable.
     """
     return tuple(
         GivenTool(adapt_to_async_tool(each)) if isinstance(each, BaseTool) else each
@@ -129,6 +131,30 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
         """
         return list(super().to_tool_list(*args, **kwargs))
 
+    def get_metadata_from_fn_name(self, fn_name: str, spec_functions: Any = None) -> ToolMetadata | None:  # noqa: ANN401 - LlamaIndex's
+        """Describe a tool in the words of the LangGraph tools; a subclass's own tool by its docstring.
+
+        Args:
+            fn_name: the name of its method.
+            spec_functions: argument of LlamaIndex's method.
+        """
+        texts = tool_descriptions()
+        if fn_name not in texts:
+            return super().get_metadata_from_fn_name(fn_name, spec_functions)
+        method = getattr(self, fn_name)
+        hints = get_type_hints(method)
+        fields: dict[str, Any] = {
+            name: (
+                hints[name],
+                Field(
+                    ... if parameter.default is parameter.empty else parameter.default,
+                    description=texts[name],
+                ),
+            )
+            for name, parameter in inspect.signature(method).parameters.items()
+        }
+        return ToolMetadata(texts[fn_name], fn_name, create_model(fn_name, **fields))
+
     def retain_memory(self, content: str) -> str:
         """Keep something for later conversations: a fact about the user, a decision, a preference, an event.
 
@@ -175,7 +201,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
 
     def _answered(self, answer: Reflection) -> str:
         emit_reflection(self._bank.name, answer)
-        # An extractive answer consists of quoted memories.
+        # An extractive answer quotes memories, which must be marked as data.
         if answer.extractive and answer.units:
             return memories_block(map(memory_line, answer.units))
         return answer.text

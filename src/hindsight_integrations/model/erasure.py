@@ -116,26 +116,6 @@ _NO_NAMES = frozenset(
     ]
 )  # fmt: skip
 
-_FUNCTION_WORDS = frozenset(
-    [
-        "a", "aber", "after", "al", "all", "als", "also", "am", "an", "and", "are", "arrived", "as", "at", "auf",
-        "aus", "be", "became", "been", "before", "bei", "bis", "but", "by", "came", "can", "como", "con", "could",
-        "cuando", "da", "das", "de", "del", "dem", "den", "der", "des", "desde", "did", "die", "does", "donde",
-        "ein", "eine", "el", "ella", "en", "er", "era", "eran", "es", "esa", "ese", "esta", "este", "está", "for",
-        "from", "fue", "fueron", "für", "got", "ha", "had", "han", "has", "hasta", "hat", "hatte", "have", "hay",
-        "he", "her", "heute", "his", "ich", "if", "im", "in", "into", "is", "ist", "it", "its", "kam", "kann", "la",
-        "las", "le", "left", "lo", "los", "may", "me", "mein", "mi", "might", "mit", "must", "my", "más", "nach",
-        "needs", "new", "nicht", "no", "noch", "nos", "not", "now", "nun", "o", "oder", "of", "off", "on", "or",
-        "our", "out", "over", "para", "pero", "por", "que", "schon", "se", "seit", "ser", "shall", "she", "should",
-        "si", "sie", "sin", "since", "sind", "so", "sobre", "son", "started", "starts", "still", "su", "sus",
-        "también", "than", "that", "the", "their", "then", "there", "they", "this", "tiene", "to", "too", "um",
-        "un", "una", "und", "until", "up", "vom", "von", "vor", "war", "waren", "was", "we", "wegen", "wenn", "wer",
-        "were", "when", "where", "which", "while", "who", "wie", "will", "wir", "wird", "with", "wo", "would",
-        "wurde", "y", "ya", "yo", "you", "your", "zu", "zum", "zur",
-    ]
-)  # fmt: skip
-"""Words that cannot be a counted noun: in "Apollo 2 was" the number belongs to the name, in "Apollo 2 cups" it may not."""
-
 
 class WholeNames:
     """A matcher of whole names in texts, which excludes names that are part of a longer one.
@@ -144,9 +124,14 @@ class WholeNames:
         names: the normalised names (`normalise_name`).
         texts: texts of the bank; a longer name that is unambiguous in one of them ("Apollo 2 launches") is recognised in
             all texts.
+        uncounted: words that cannot be a counted noun: in "Apollo 2 was" the number belongs to the name, in
+            "Apollo 2 cups" it may not.
     """
 
-    def __init__(self, names: Collection[str], texts: Iterable[str] = ()) -> None:
+    def __init__(
+        self, names: Collection[str], texts: Iterable[str] = (), uncounted: Collection[str] = ()
+    ) -> None:
+        self._uncounted = frozenset(uncounted)
         self._names = sorted(filter(None, names), key=len, reverse=True)
         self._longer = {longer for text in texts for longer in self._longer_names(text)}
 
@@ -167,10 +152,19 @@ class WholeNames:
             return False
         if _continues(match):
             return False
-        return not match["number"] or not (_is_part(match) or _spelled(match) in self._longer)
+        return not match["number"] or not (self._is_part(match) or _spelled(match) in self._longer)
+
+    def _is_part(self, match: re.Match[str]) -> bool:
+        """Return whether the number after a name belongs to it, because no counted noun follows."""
+        if match["name"][-1].isdigit():
+            return False
+        if _begins(match):
+            return True
+        after = (match["after"] or "").strip()
+        return not after or not after.islower() or after in self._uncounted
 
     def _longer_names(self, text: str) -> Iterable[str]:
-        return [_spelled(match) for match in self._matches(text) if match["number"] and _is_part(match)]
+        return [_spelled(match) for match in self._matches(text) if match["number"] and self._is_part(match)]
 
     def _matches(self, text: str) -> Iterable[re.Match[str]]:
         if not self._names:
@@ -191,16 +185,6 @@ def looks_like_a_name(text: str) -> bool:
 def _bounded(name: str) -> str:
     written = re.escape(name)
     return written if _UNCASED.search(name) else rf"(?<![\w-]){written}(?!\w|-[^\W_])"
-
-
-def _is_part(match: re.Match[str]) -> bool:
-    """Return whether the number after a name belongs to it, because no counted noun follows."""
-    if match["name"][-1].isdigit():
-        return False
-    if _begins(match):
-        return True
-    after = (match["after"] or "").strip()
-    return not after or not after.islower() or after in _FUNCTION_WORDS
 
 
 def _continues(match: re.Match[str]) -> bool:

@@ -47,18 +47,20 @@ class ClientEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The name, dimension and thresholds, probed once; without a hash of the weights, which a client does not expose.
+        """The name, dimension and thresholds, determined once; the hash is empty, since clients do not expose weights.
 
         Raises:
             ModelUnavailable: the model could not be reached.
             ModelRefused: the service rejected the API key.
-            MalformedOutput: it did not return valid vectors.
+            MalformedOutput: the model did not return valid vectors.
         """
         if self._identity is None:
             with self._lock:
                 if self._identity is None:
                     dimension = self._known_dimension()
-                    thresholds = self._thresholds or calibrate(self.embed_documents, self.embed_query)
+                    thresholds = self._thresholds or calibrate(
+                        self._name, self.embed_documents, self.embed_query
+                    )
                     self._identity = EmbedderIdentity(self._name, dimension, "", thresholds)
         return self._identity
 
@@ -89,7 +91,8 @@ class ClientEmbedder:
         try:
             with converting(self._name):
                 vectors = ask()
-        except ValidationError as error:  # LlamaIndex validates the vectors it reports to its observers
+        # Raised when LlamaIndex validates the vectors that it reports to its observers.
+        except ValidationError as error:
             raise MalformedOutput(self._name, "", f"not numbers: {answer_problem(error)}") from error
         if len(vectors) != count:
             raise self._malformed(vectors, f"{len(vectors)} vectors for {count} texts")

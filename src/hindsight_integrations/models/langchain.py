@@ -43,21 +43,20 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=BaseModel)
 
 _NO_STREAM: RunnableConfig = {"tags": ["nostream"]}
-"""Hides our pieces from LangGraph's message stream: they still contain reasoning and the line of sources."""
+"""Hides the pieces of our answers from LangGraph's message stream, as they contain reasoning and a line of sources."""
 
 
 class LangChainModel(ClientModel["BaseMessage"]):
     """Wraps a LangChain chat model, using `with_structured_output`.
 
-    The model's *sync* `invoke` runs in a worker thread. Its async client cannot be used: langchain-openai
-    shares one connection pool between all models and event loops of a process, so that `ainvoke` in a second
-    loop fails with "Event loop is closed" (measured 2026-11-21, langchain-openai 1.7.3: every second
-    `asyncio.run`), whereas the sync client is thread-safe and bound to no loop. Callbacks and tracing work,
-    since anyio copies context variables into the thread. A cancelled call returns at once; its request
-    finishes in the background.
+    The model's *sync* `invoke` runs in a worker thread. Its async client cannot be used: langchain-openai shares one
+    connection pool between all models and event loops of a process, so that `ainvoke` in a second loop fails with
+    "Event loop is closed" (measured 2026-11-21, langchain-openai 1.7.3: every second `asyncio.run`), whereas the sync
+    client is thread-safe and not bound to a loop. Callbacks and tracing work, since anyio copies context variables into
+    the thread. A cancelled call returns at once, while its request finishes in the background.
 
-    If a service rejects response_format, tool calls are used from then on; if it rejects these, a schema in
-    the prompt. Each change is logged once.
+    If a service rejects response_format, tool calls are used from then on; if it rejects these too, a schema in the
+    prompt. Each change is logged once.
 
     Sampling and limits stay as set on the chat model, unless `sends` says otherwise: several models reject
     a temperature other than their default.
@@ -65,7 +64,7 @@ class LangChainModel(ClientModel["BaseMessage"]):
     Args:
         chat_model: the model.
         name: its name in errors; by default class and model ("ChatOpenAI/gpt-5-mini").
-        in_words: function that adds the schema to a prompt; None disables this way.
+        in_words: function that adds the schema to a prompt; None disables that fallback.
         sends: which fields of the prompt to send besides messages and schema.
     """
 
@@ -79,8 +78,9 @@ class LangChainModel(ClientModel["BaseMessage"]):
     ) -> None:
         super().__init__(name or described(chat_model), in_words, sends)
         self._chat_model = chat_model
-        # A stream is parsed piece by piece, and plain text in it raises a bare ValueError (openai 3.54), so a graph
-        # that streams its messages must not stream these. Other vendors' clients may reject the field.
+        # The client parses a streamed structured answer piece by piece, and plain text in it raises a bare ValueError
+        # (openai 3.54), so these calls must not be streamed even in a graph that streams its messages. Other vendors'
+        # clients may reject the field.
         ours = any(kind.__module__.startswith("langchain_openai") for kind in type(chat_model).__mro__)
         self._always: dict[str, Any] = {"stream": False} if ours else {}
 
@@ -121,7 +121,7 @@ class LangChainModel(ClientModel["BaseMessage"]):
         """Bind the chat model to a schema.
 
         Raises:
-            FeatureUnsupported: it does not support this way.
+            FeatureUnsupported: the chat model does not support this way of structured output.
         """
         try:
             if way is Way.SCHEMA:
@@ -186,7 +186,7 @@ def _is_cut_off(raw: object) -> bool:
 
 
 def _usage(raw: object) -> tuple[int, int]:
-    """Return prompt and completion tokens of an answer, 0 if unknown."""
+    """Return the prompt and completion tokens of an answer; 0 if unknown."""
     usage = getattr(raw, "usage_metadata", None) or {}
     return usage.get("input_tokens", 0), usage.get("output_tokens", 0)
 

@@ -50,11 +50,11 @@ class LlamaIndexModel(ClientModel["ChatResponse"]):
     `structured_predict` is not used: it returns only the object, without token counts and, if malformed,
     without the text needed for a repair; and it completes truncated JSON.
 
-    The LLM's *sync* methods run in a worker thread. A client's async methods are bound to the event loop that
-    first used them, so that a second loop fails with "Event loop is closed" (measured 2026-11-23,
-    llama-index-llms-openai 0.8.3), and those of a CustomLLM run the sync ones on the loop. They are used only
-    if an LLM has no sync ones. Instrumentation works, since anyio copies context variables into the thread. A
-    cancelled call returns at once; its request finishes in the background.
+    The LLM's *sync* methods run in a worker thread. A client's async methods are bound to the event loop that first
+    used them, so that a second loop fails with "Event loop is closed" (measured 2026-11-23, llama-index-llms-openai
+    0.8.3), and the async methods of a CustomLLM run the sync ones on the loop. Async methods are used only if an LLM
+    has no sync ones. Instrumentation works, since anyio copies context variables into the thread. A cancelled call
+    returns at once, while its request finishes in the background.
 
     Sampling and limits stay as set on the LLM, unless `sends` says otherwise. The LLM's own `system_prompt`
     and `output_parser` are not used: they are for LlamaIndex's prompts.
@@ -62,8 +62,8 @@ class LlamaIndexModel(ClientModel["ChatResponse"]):
     Args:
         llm: the LLM.
         name: its name in errors; by default class and model ("OpenAI/gpt-5-mini").
-        in_words: function that adds the schema to a prompt; without it only LLMs with tool calls give
-            structured answers.
+        in_words: function that adds the schema to a prompt; without it, only LLMs with tool calls can give structured
+            answers.
         sends: which fields of the prompt to send besides messages and schema.
     """
 
@@ -78,7 +78,7 @@ class LlamaIndexModel(ClientModel["ChatResponse"]):
         super().__init__(name or described(llm), in_words, sends)
         self._llm = llm
 
-    def _supported_ways(self) -> list[Way]:  # some clients request the metadata from their server
+    def _supported_ways(self) -> list[Way]:  # some clients ask their server for the metadata
         tools = hasattr(self._llm, "chat_with_tools") and self._llm.metadata.is_function_calling_model
         ways = [*([Way.TOOL] if tools else []), *([Way.WORDS] if self._in_words else [])]
         if not ways:
@@ -125,7 +125,7 @@ class LlamaIndexModel(ClientModel["ChatResponse"]):
 
 
 class LlamaIndexEmbedder(ClientEmbedder):
-    """Wraps a LlamaIndex `BaseEmbedding`, using its sync methods, which are bound to no event loop.
+    """Wraps a LlamaIndex `BaseEmbedding`, using its sync methods, which are not bound to an event loop.
 
     Questions use `get_query_embedding`, since several models prepend an instruction; passages use batches of
     the model's own `embed_batch_size`. Its cache and rate limiter work as usual.
@@ -159,9 +159,9 @@ class _Stream(Protocol):
 class StreamToClose(Generic[P]):
     """Iterates over a vendor's stream and can close it.
 
-    LlamaIndex's generators do not close the vendor streams they read, and a stream of openai's or anthropic's
-    client is part of a reference cycle, so an abandoned request continues until garbage collection (measured
-    2026-11-23, llama-index-llms-openai 0.8.3 on openai 3.54). Outside CPython, `close` has no effect on it.
+    LlamaIndex's generators do not close the vendor streams they read, and a stream of openai's or anthropic's client is
+    part of a reference cycle. So an abandoned request continues until garbage collection (measured 2026-11-23,
+    llama-index-llms-openai 0.8.3 on openai 3.54). Outside CPython, `close` cannot end such a request.
 
     Args:
         pieces: the stream.
@@ -195,7 +195,7 @@ def _read_by(generator: object) -> Iterator[_Stream]:
             yield cast("_Stream", referent)
 
 
-# The usage fields of OpenAI, Anthropic, Bedrock, Gemini and Ollama; Ollama's are on the answer itself.
+# The token usage fields of OpenAI, Anthropic, Bedrock, Gemini and Ollama; Ollama's are attributes of the answer itself.
 _HOLDERS = ("usage", "usage_metadata")
 _TOKENS_IN = ("prompt_tokens", "input_tokens", "inputTokens", "prompt_token_count", "prompt_eval_count")
 _TOKENS_OUT = (
@@ -211,7 +211,7 @@ _ENDS = (
     "incomplete_details",
     "delta",
     "messageStop",
-)  # OpenAI's responses; events of Anthropic's and Bedrock's streams
+)  # in OpenAI's responses, and in events of Anthropic's and Bedrock's streams
 
 
 def field_of(holder: object, name: str) -> object:
@@ -220,7 +220,7 @@ def field_of(holder: object, name: str) -> object:
 
 
 def tokens_of(*answers: object) -> tuple[int, int]:
-    """Return prompt and completion tokens, 0 if none of the answers reports them."""
+    """Return the prompt and completion tokens that one of these answers reports; 0 if none does."""
     holders = [*(field_of(answer, name) for answer in answers for name in _HOLDERS), *answers]
     return _first_number(holders, _TOKENS_IN), _first_number(holders, _TOKENS_OUT)
 
@@ -272,7 +272,7 @@ def _messages(messages: Sequence[PromptMessage]) -> list[ChatMessage]:
 
 
 def _tool(schema: type[BaseModel]) -> FunctionTool:
-    """Build a tool whose arguments have the answer's schema; it is never run."""
+    """Build a tool whose arguments have the answer's schema; the tool is never run."""
     from llama_index.core.tools import FunctionTool, ToolMetadata
 
     described_as = str(schema.model_json_schema().get("description") or schema.__name__)

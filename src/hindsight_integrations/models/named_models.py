@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 PROVIDER = "openai"
-HOSTED = "//api.openai.com"  # in the address of the hosted service
-TIMEOUT_S = 300.0  # per call; a small model on two cores takes one or two minutes
-TRIES = 3  # the same number as in OpenAI's own client
+HOSTED = "//api.openai.com"  # part of the address of OpenAI's hosted service
+TIMEOUT_S = 300.0  # seconds per call; a small model on two cores takes one or two minutes
+TRIES = 3  # number of attempts, as in OpenAI's own client
 
 
 def language_model(
@@ -40,9 +40,9 @@ def language_model(
         timeout_s: seconds per call, including retries.
 
     Raises:
-        InvalidRequest: it is none of these, or a name of an unknown provider.
-        MissingDependency: it is a name, and its provider's package is not installed.
-        ModelRefused: it is a name, and there is no API key.
+        InvalidRequest: the value is none of these, or a name with an unknown provider.
+        MissingDependency: the value is a name, and its provider's package is not installed.
+        ModelRefused: the value is a name, and there is no API key for its provider.
     """
     if isinstance(model, str):
         named = _named_model(model, in_words=in_words, timeout_s=timeout_s)

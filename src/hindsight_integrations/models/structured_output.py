@@ -1,4 +1,7 @@
-"""The base class of models over a framework's client: fall back to other ways of structured output when a service rejects one; and stream text."""
+"""The base class of models over a framework's client: structured output with fallbacks, and streaming of text.
+
+If a service rejects a way of structured output, another way is used.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ InWords: TypeAlias = "Callable[[Prompt[T]], Prompt[T]]"
 class Way(Enum):
     """The ways to request a structured answer from a service, most reliable first."""
 
-    SCHEMA = "response_format json_schema"  # or the equivalent of the vendor's client
+    SCHEMA = "response_format json_schema"  # or the equivalent in the vendor's client
     TOOL = "a tool call"
     WORDS = "JSON in the prompt"
 
@@ -52,7 +55,7 @@ _OF_PROMPT = {Extra.MOST_TOKENS: "most_tokens", Extra.TEMPERATURE: "temperature"
 
 
 class StructuredWays:
-    """The current way to request structured answers from a service. Thread-safe: all callers share the way.
+    """The current way to request structured answers from a service, shared by all callers. Thread-safe.
 
     Args:
         name: the model's name, for the log.
@@ -83,7 +86,7 @@ class StructuredWays:
         """
         with self._choosing:
             if self._now != asked:
-                return  # another call has just stepped down
+                return  # a concurrent call has already stepped down
             way, sends = asked
             if refused := [extra for extra in sends if extra in error.reason]:
                 self._now = way, sends - {*refused}
@@ -106,7 +109,7 @@ class StructuredWays:
 
 
 def _extra_fields(prompt: Prompt[T] | TextPrompt, sends: Collection[Extra]) -> dict[str, Any]:
-    """Return the prompt fields to send, by their name in the request."""
+    """Return the values of the prompt fields to send, by their name in the request."""
     return {extra.value: getattr(prompt, _OF_PROMPT[extra]) for extra in sends}
 
 
@@ -122,7 +125,7 @@ class ClientModel(ABC, Generic[P]):
 
     Args:
         name: its name in errors.
-        in_words: function that adds the schema to a prompt; None disables this way.
+        in_words: function that adds the schema to a prompt; None disables that fallback.
         sends: which fields of the prompt to send besides messages and schema.
     """
 
@@ -143,7 +146,7 @@ class ClientModel(ABC, Generic[P]):
 
         Raises:
             ModelError: FeatureUnsupported if the service rejects the way or an option.
-            JSONDecodeError: the service itself sent invalid JSON, such as a proxy's error page.
+            JSONDecodeError: the response body is not JSON, for example a proxy's error page.
         """
 
     @abstractmethod
@@ -170,9 +173,8 @@ class ClientModel(ABC, Generic[P]):
             ModelUnavailable: it could not be reached, timed out, limited the rate or failed with a 5xx.
             ModelRefused: the service rejected the API key.
             PromptTooLong: the prompt does not fit its context.
-            FeatureUnsupported: it supports no structured output.
-            MalformedOutput: the answer does not match the schema, or was truncated; contains the raw
-                text.
+            FeatureUnsupported: the model or its service does not support structured output.
+            MalformedOutput: the answer does not match the schema, or was truncated; the error contains the raw text.
         """
         return await anyio.to_thread.run_sync(self._complete, prompt, abandon_on_cancel=True)
 
@@ -228,7 +230,7 @@ async def _streamed(
 ) -> AsyncGenerator[str, None]:
     """Yield the text of a streamed answer without reasoning.
 
-    If the generator is closed early, the call ends: at once, or when the piece being read has arrived.
+    Closing the generator early ends the call, at once or when the piece being read has arrived.
 
     Args:
         name: the model's name, for errors.
@@ -292,7 +294,7 @@ class _Pieces(Generic[P]):
         """End the call."""
         self._closed = True
         if not self._reading.acquire(blocking=False):
-            return  # the reading thread closes it after its piece
+            return  # the reading thread closes the iterator after its piece
         try:
             if (end := getattr(self._iterator, "close", None)) is not None:
                 end()

@@ -1,6 +1,6 @@
 """Detect vendors' classes and convert their exceptions without importing vendor packages; and limit the time of calls.
 
-Use as `with converting("name"): call()`; unknown exceptions are not converted.
+Exceptions are converted by `with converting("name"): call()`; unknown ones pass unchanged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Vendor(StrEnum):
 
     LANGCHAIN = "langchain_core"
     LLAMAINDEX = "llama_index.core"
-    OURS = "hindsight_integrations"  # any class with the methods of our protocol
+    OURS = "hindsight_integrations"  # any class that has the methods of our protocol
 
 
 MODELS = (
@@ -58,15 +58,15 @@ def vendor_of_model(model: object) -> Vendor:
     """Return the vendor of a language model.
 
     Raises:
-        InvalidRequest: it is not a language model, but a class, a function, an embedder or something else.
+        InvalidRequest: the object is not a language model, but for example a class, a function or an embedder.
     """
     bases = _bases(model, "model", MODELS)
     if (Vendor.LLAMAINDEX, "BaseLLM") in bases:
         return Vendor.LLAMAINDEX
     if callable(getattr(model, "complete", None)):
         return Vendor.OURS
-    # A chat model with fallbacks or bound arguments is a Runnable that forwards `with_structured_output`; a
-    # completion model has the method too, but it raises.
+    # A chat model with fallbacks or bound arguments is a Runnable that forwards `with_structured_output`; a completion
+    # model has that method too, but there it raises.
     wrapped = (Vendor.LANGCHAIN, "Runnable") in bases and (Vendor.LANGCHAIN, "BaseLanguageModel") not in bases
     if (Vendor.LANGCHAIN, "BaseChatModel") in bases or (wrapped and hasattr(model, "with_structured_output")):
         return Vendor.LANGCHAIN
@@ -77,8 +77,7 @@ def vendor_of_embeddings(embeddings: object) -> Vendor:
     """Return the vendor of an embedder.
 
     Raises:
-        InvalidRequest: it is not an embedder, but a class, a function, a name, a language model or something
-            else.
+        InvalidRequest: the object is not an embedder, but for example a class, a function, a name or a language model.
     """
     bases = _bases(embeddings, "embeddings", EMBEDDERS)
     if (Vendor.LLAMAINDEX, "BaseEmbedding") in bases:
@@ -88,7 +87,7 @@ def vendor_of_embeddings(embeddings: object) -> Vendor:
         return Vendor.OURS
     if (Vendor.LANGCHAIN, "Embeddings") in bases:
         return Vendor.LANGCHAIN
-    if hasattr(embeddings, "identity"):  # an object that forwards attributes
+    if hasattr(embeddings, "identity"):  # the object may forward attributes
         return Vendor.OURS
     raise InvalidRequest("embeddings", f"{_described_in_error(embeddings)} is not an embedder", EMBEDDERS)
 
@@ -150,7 +149,7 @@ _CLASSES: dict[Failure, dict[str, frozenset[str]]] = {
     Failure.CUT_SHORT: {"openai": frozenset({"LengthFinishReasonError", "ContentFilterFinishReasonError"})},
 }
 _REFUSED_STATUS = frozenset({401, 403})
-_TRANSIENT_STATUS = frozenset({408, 425, 429})  # RFC 9110, RFC 8470, RFC 6585; and every 5xx
+_TRANSIENT_STATUS = frozenset({408, 425, 429})  # RFC 9110, RFC 8470, RFC 6585; in addition to every 5xx
 
 
 _BAD_REQUEST = frozenset({400, 404, 413, 422, 501})
@@ -192,7 +191,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _refused_request(status: int | None, message: str) -> Failure | None:
-    """Classify a rejection of a request for its length or its fields; None otherwise."""
+    """Return the failure if a request was rejected for its length or its fields, else None."""
     if status == 500 and _NO_TEMPLATE.search(message):
         return Failure.UNSUPPORTED
     if status not in _BAD_REQUEST:
@@ -203,7 +202,7 @@ def _refused_request(status: int | None, message: str) -> Failure | None:
 
 
 def _retry_after(error: BaseException) -> float | None:
-    """Return the seconds in a Retry-After header; None if missing."""
+    """Return the seconds in a Retry-After header; None if there is no such header."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     value = headers.get("retry-after") if isinstance(headers, Mapping) else None
     if not value:
@@ -211,7 +210,7 @@ def _retry_after(error: BaseException) -> float | None:
     try:
         return max(float(value), 0.0)
     except ValueError:
-        pass  # it may be an HTTP date (RFC 9110)
+        pass  # the header may be an HTTP date (RFC 9110)
     try:
         moment = parsedate_to_datetime(value)
     except ValueError:
@@ -278,7 +277,7 @@ class converting:  # noqa: N801 - a context manager, used like a function
             raise ours from error
 
 
-_NO_NAME = "unknown"  # the default name of LlamaIndex's embedding models
+_NO_NAME = "unknown"  # the default model name of LlamaIndex's embeddings
 
 
 def described(client: object) -> str:
@@ -292,14 +291,15 @@ def described(client: object) -> str:
 
 T = TypeVar("T", bound=BaseModel)
 
-FIRST_PAUSE_S = 0.5  # before the second try, then doubled, unless the service sends Retry-After
+# Pause before the second attempt; doubled for each further one, unless the service sends Retry-After.
+FIRST_PAUSE_S = 0.5
 
 
 class TimedModel:
     """Limits the time of a model's calls, including retries and pauses.
 
-    If a service sends Retry-After, the call is retried after that time if it is within the limit; otherwise the
-    call fails immediately, with the time in the error.
+    If a service sends Retry-After, the call is retried after that time, provided that this is within the limit;
+    otherwise the call fails immediately, with the time in the error.
 
     Args:
         model: the model.

@@ -1,7 +1,7 @@
 """Locate model files in an explicit folder, an installed package or the hub; and calibrate embedders.
 
-Files from a package or the hub must have the pinned sha256, so that thresholds are valid for them. The weights in a
-folder set by the caller are not verified; their hash is recorded.
+Files from a package or the hub must have the pinned sha256, so that the stored thresholds are valid. The weights in a
+folder that the caller sets are not verified, but their hash is recorded.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class PackagedWeights:
         requirement: pip requirement for exactly these files.
         model: the weights.
         tokenizer: the tokenizer's JSON.
-        extra: the extra of hindsight-integrations that installs it; "" to install it without its dependencies.
+        extra: the extra of hindsight-integrations that installs the package; "" to install it without its dependencies.
     """
 
     package: str
@@ -127,7 +127,7 @@ class ResolvedWeights:
 
 
 Download = Callable[[str, str, str, bool], Path]
-"""(repository, revision, path, offline) -> local path; raises MissingDependency if it is not available."""
+"""(repository, revision, path, offline) -> local path; raises MissingDependency if the file is not available."""
 
 
 def resolve_weights(
@@ -143,8 +143,8 @@ def resolve_weights(
 
     Raises:
         InvalidRequest: the folder does not contain the two files.
-        MissingDependency: they are not available (the message names all alternatives), or a file is not the
-            pinned one.
+        MissingDependency: they are not available (the message names all alternatives), or the content of a file is not
+            the pinned one.
     """
     if folder is not None:
         return _from_folder(spec, folder)
@@ -261,8 +261,8 @@ def hub_folder(repository: str, revision: str, patterns: Sequence[str], offline:
 def _fetched(what: str, fetch: Callable[[ModuleType, bool], str]) -> Path:
     """Call `fetch` with the hub's client, and convert its exceptions.
 
-    Without a network the client retries for half a minute, so it uses only its cache if the hub
-    cannot be reached within a few seconds.
+    Without a network the client retries for half a minute, so only its cache is used if the hub cannot be reached
+    within a few seconds.
     """
     try:
         import huggingface_hub
@@ -271,7 +271,8 @@ def _fetched(what: str, fetch: Callable[[ModuleType, bool], str]) -> Path:
     except ImportError as error:
         raise MissingDependency("huggingface_hub", "pip install huggingface_hub") from error
     try:
-        # OSError covers connection failures, timeouts and the hub's own "not in the local cache".
+        # OSError covers connection failures, timeouts and the hub client's own error for files that are not in the
+        # local cache.
         return Path(fetch(huggingface_hub, not _reachable(ENDPOINT)))
     except (HfHubHTTPError, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -333,8 +334,9 @@ def encodable(text: str) -> str:
 def unit_rows(rows: FloatArray, model: str) -> Matrix:
     """Scale rows (n, d) to unit norm, float32.
 
-    A row of zeros (an empty text, or one without words in a static model's vocabulary) becomes the unit vector of the last axis.
-    The vectors of models reduced by PCA vary least along it, so such a text is close only to others like it.
+    A row of zeros (an empty text, or one without words in a static model's vocabulary) becomes the unit vector of the
+    last axis. The vectors of models reduced by PCA vary least along that axis, so such a text is close only to other
+    texts without content.
 
     Raises:
         MalformedOutput: a row contains NaN or infinite numbers.
@@ -363,8 +365,8 @@ class Scale:
 
 
 # Medians of all-MiniLM-L6-v2 (fp32, weights sha256 53aa51172d14...) on calibration_pairs.json, computed in numpy
-# 2026-11-21: paraphrases .837, unrelated passages .048 (other pairs gave .82 and .06); questions
-# with their passage .600, with another's .081.
+# 2026-11-21: paraphrases .837, unrelated passages .048 (other pairs gave .82 and .06); a question with its own passage
+# .600, with the passage of another question .081.
 MINILM_PASSAGES = Scale(related=0.837, unrelated=0.048)
 MINILM_QUESTIONS = Scale(related=0.600, unrelated=0.081)
 
@@ -372,7 +374,7 @@ MINILM_QUESTIONS = Scale(related=0.600, unrelated=0.081)
 # be lower, or a sentence written twice would not count as a duplicate.
 DUPLICATE_CEILING = 0.985
 
-# Maximum share of relevant (question, passage) pairs below the channel floor.
+# Maximum share of the relevant (question, passage) pairs whose cosine is below the channel floor.
 FLOOR_QUANTILE = 0.05
 
 # The lower quartile of related pairs must exceed the upper quartile of unrelated ones, or the embedder is considered random.
@@ -416,14 +418,15 @@ def equivalent_cosine(
 
 
 def calibrate(
-    embed_documents: Callable[[Sequence[str]], Matrix], embed_query: Callable[[str], Vector]
+    name: str, embed_documents: Callable[[Sequence[str]], Matrix], embed_query: Callable[[str], Vector]
 ) -> Thresholds:
     """Compute an embedder's thresholds from its cosines on the calibration pairs.
 
     Links and duplicates compare passages, the channel floor questions with passages. An embedder that does
-    not separate related from unrelated texts (a random one in a test) keeps the reference thresholds.
+    not separate related from unrelated texts (a random one in a test) keeps the reference thresholds, with a warning.
 
     Args:
+        name: the embedder's name, for the warning.
         embed_documents: texts to unit-norm rows (n, dimension); called once, with 68 texts.
         embed_query: a question to a unit-norm vector; called 20 times.
     """
@@ -433,6 +436,15 @@ def calibrate(
     passages = _cosines(rows[0 : len(texts) : 2], rows[1 : len(texts) : 2])
     queries = np.stack([embed_query(question) for question, _ in pairs.questions])
     questions = _cosines(queries, rows[len(texts) :])
+    for kind, cosines in (("paraphrases", passages), ("questions", questions)):
+        if not tells_apart(cosines):
+            logger.warning(
+                "embedder %s does not separate related from unrelated %s of calibration_pairs.json (%s); keeping the "
+                "reference thresholds",
+                name,
+                kind,
+                measured_scale(cosines),
+            )
     duplicate = min(_equivalent(REFERENCE.duplicate, passages, MINILM_PASSAGES), DUPLICATE_CEILING)
     link = _equivalent(REFERENCE.semantic_link, passages, MINILM_PASSAGES)
     floor = _equivalent(REFERENCE.channel_floor, questions, MINILM_QUESTIONS)
@@ -441,7 +453,7 @@ def calibrate(
 
 
 def _cosines(first: Matrix, second: Matrix) -> FloatArray:
-    """Return all cosines (n, n) between two lists of unit vectors; related pairs on the diagonal."""
+    """Return all cosines (n, n) between two lists of unit vectors; those of related pairs are on the diagonal."""
     return np.asarray(first @ second.T, dtype=np.float32)
 
 
@@ -463,10 +475,8 @@ def tells_apart(cosines: FloatArray) -> bool:
 
 
 def _equivalent(reference: float, cosines: FloatArray, scale: Scale) -> float:
+    """Map a cosine from the reference scale to that of the cosines; unchanged if they do not tell the pairs apart."""
     if not tells_apart(cosines):
-        logger.warning(
-            "this embedder does not separate related from unrelated texts; keeping threshold %s", reference
-        )
         return reference
     own = measured_scale(cosines)
     return equivalent_cosine(reference, paraphrase=own.related, unrelated=own.unrelated, scale=scale)
@@ -474,8 +484,9 @@ def _equivalent(reference: float, cosines: FloatArray, scale: Scale) -> float:
 
 def main(arguments: Sequence[str]) -> None:
     """Print the thresholds of the embedder "module:factory" (default: the default embedder)."""
-    embedder = pkgutil.resolve_name(arguments[0] if arguments else DEFAULT_EMBEDDER)()
-    sys.stdout.write(f"{calibrate(embedder.embed_documents, embedder.embed_query)}\n")
+    name = arguments[0] if arguments else DEFAULT_EMBEDDER
+    embedder = pkgutil.resolve_name(name)()
+    sys.stdout.write(f"{calibrate(name, embedder.embed_documents, embedder.embed_query)}\n")
 
 
 if __name__ == "__main__":

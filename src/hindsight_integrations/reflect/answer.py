@@ -36,8 +36,8 @@ from hindsight_integrations.reflect.citations import (
 from hindsight_integrations.reflect.context import ReflectContext
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion, opinion_problems, read_opinions
 
-EXTRACTED = 3  # memories quoted by an extractive answer
-LIKELY_ANSWERED = 0.5  # at this recall confidence or above, memory probably has the answer
+EXTRACTED = 3  # maximum number of memories quoted by an extractive answer
+LIKELY_ANSWERED = 0.5  # minimum recall confidence at which memory probably contains the answer
 NOTHING_KNOWN = "Nothing in memory answers this."
 NO_MODEL_SET = "No language model is set. What the records say:"
 BEST_MEMORIES = "No language model is set. The memories that match the question best:"
@@ -70,7 +70,7 @@ async def extracted(recalled: RecallResult, query: RecallQuery, context: Reflect
 
 
 def best_memories(recalled: RecallResult) -> Reflection:
-    """Answer with the best memories verbatim; sufficient if they are likely to contain the answer."""
+    """Answer with the best memories verbatim; `sufficient` is set if they are likely to contain the answer."""
     best = recalled.units[:EXTRACTED]
     lines = [BEST_MEMORIES, *(f"- {item.text}" for item in best)] if best else [NO_MATCH]
     return Reflection(
@@ -93,7 +93,7 @@ _END = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]*(?=\s)|\n")
 
 
 def shortened(text: str, most: int, tokens: TokenCounter) -> tuple[str, tuple[str, ...]]:
-    """Truncate a text that exceeds its token budget at the end of a sentence, or between words; also return a note.
+    """Truncate a text that exceeds its token budget, at the end of a sentence or between words; also return a note.
 
     Args:
         text: an answer.
@@ -112,7 +112,7 @@ def shortened(text: str, most: int, tokens: TokenCounter) -> tuple[str, tuple[st
 
 
 def _longest(text: str, ends: list[int], most: int, tokens: TokenCounter) -> str:
-    """Return the longest prefix that fits and ends at one of these positions; "" if there is none."""
+    """Return the longest prefix of a text that fits and ends at one of these positions; empty if there is none."""
     low, high = 0, len(ends)
     while low < high:
         middle = (low + high) // 2
@@ -148,13 +148,13 @@ class WrittenAnswer:
     grounded: bool = False
 
     def count(self, calls: int, tokens_in: int, tokens_out: int) -> None:
-        """Add the cost of another prompt."""
+        """Add the calls and tokens of another prompt."""
         self.calls += calls
         self.tokens_in += tokens_in
         self.tokens_out += tokens_out
 
     def shorten(self, query: ReflectQuery, context: ReflectContext) -> None:
-        """Cut the text to the limit of the reflection, with a note."""
+        """Cut the text to the reflection's token limit, and add a note."""
         self.text, notes = shortened(self.text, query.max_answer_tokens, context.services.tokens)
         self.notes = (*self.notes, *notes)
 
@@ -165,7 +165,7 @@ class AnsweredQuestion:
 
     Attributes:
         reflection: the answer.
-        opinions: the proposed opinions and the refused ones, in the model's order.
+        opinions: the proposed and the refused opinions, in the order of the model's answer.
     """
 
     reflection: Reflection
@@ -182,7 +182,7 @@ async def answer_in_one_call(
 ) -> AnsweredQuestion:
     """Answer a question from the recalled memories; one call returns the text, the structured output and the opinions.
 
-    An invalid answer is requested again; if the last one is still invalid, its valid parts are used.
+    An invalid answer is requested again; if the last answer is still invalid, its valid parts are used.
 
     Args:
         tiers: the recalled memories; if they are empty, the model is not called.
@@ -231,7 +231,7 @@ def unreadable(model: LanguageModel, done: RepairedAnswer[Any]) -> MalformedOutp
 def _answer_problems(
     answer: Answer, index: CitationIndex, query: ReflectQuery, context: ReflectContext
 ) -> Iterator[str]:
-    """Describe the faults of an answer for the model."""
+    """Yield descriptions of an answer's faults, for the model."""
     cited = references(answer.based_on, index)
     yield from reference_faults(cited, index)
     if answer.sufficient and cited.none and (index.memories or index.models):
@@ -320,7 +320,7 @@ async def _typed(
     query: ReflectQuery,
     model: LanguageModel | None,
 ) -> BaseModel | None:
-    """Convert the answer to the caller's schema, if one is given."""
+    """Convert the answer to the caller's schema, if the query has one."""
     if query.response_schema is None or model is None:
         return None
     prompt = typed_answer_prompt(query.recall.text, written.text, memories, query.response_schema)

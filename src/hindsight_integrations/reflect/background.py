@@ -86,7 +86,7 @@ def new_sentences(current: Sequence[str], snippet: Sequence[str]) -> list[str]:
 
 
 def conflicts(old: Sequence[str], new: Sequence[str], languages: Sequence[Language]) -> Iterator[Conflict]:
-    """Yield the conflicts between two groups of sentences on attributes that a person has only once, such as a birthplace."""
+    """Yield the conflicts between two groups of sentences on attributes with a single value, such as birthplace."""
     for language in languages:
         for attribute, pattern in language.person.unique.items():
             for earlier in old:
@@ -104,9 +104,9 @@ def _value(attribute: str, sentence: str, languages: Sequence[Language]) -> str:
 
 
 def background_sentences(text: str, languages: Sequence[Language]) -> list[str]:
-    """Return the sentences of a background, converted to the first person unless it uses the first person already."""
+    """Return the sentences of a background, converted to the first person unless they use the first person already."""
     if Person.FIRST in persons(text, spoken_language(text, languages)):
-        return _sentences(text)  # do not convert "you" in "I help you remember"
+        return _sentences(text)  # "you" in "I help you remember" must not be converted
     return own_sentences(text, languages)
 
 
@@ -130,7 +130,7 @@ def spoken_language(text: str, languages: Sequence[Language]) -> Language:
 
 
 def same_sentence(sentence: str) -> str:
-    """Normalise a sentence for comparison, without case and final punctuation."""
+    """Normalise a sentence for comparison: ignore case and final punctuation."""
     return normalised_text(sentence).rstrip(".!")
 
 
@@ -178,7 +178,7 @@ class Merged:
     Attributes:
         background: the whole background, in the first person, at most 4,000 characters.
         tokens_in: prompt tokens the model reported; 0 without a model call.
-        tokens_out: completion tokens it reported.
+        tokens_out: completion tokens the model reported.
     """
 
     background: str
@@ -197,8 +197,8 @@ async def merge(
 ) -> Merged:
     """Merge a snippet into a background.
 
-    The model is not called if the snippet adds nothing, or if the background is empty and the snippet is short and consistent.
-    An invalid answer is requested again, up to three times in all.
+    The model is not called if the snippet adds nothing, or if the background is empty and the snippet is short and
+    consistent. If an answer is invalid, another is requested, up to three in all.
 
     Args:
         current: the background; may be empty.
@@ -223,7 +223,7 @@ async def merge(
     if not old and len(joined(new)) < CONCISE and not any(conflicts(new, new, languages)):
         return Merged(joined(new))
     later = [sentence for sentence in old if same_sentence(sentence) in newer]
-    if later:  # keep the order in which the sentences were said
+    if later:  # the sentences keep the order in which they were said
         old, new = [*(sentence for sentence in old if sentence not in later), *new], later
     check = MergeCheck(old, new, languages, name)
     answered = await complete_with_repair(model, merge_background_prompt(old, new), check=check.problem)
@@ -277,7 +277,8 @@ class MergeCheck:
             each.attribute for part in (self.old, self.new) for each in conflicts(part, part, self.languages)
         }
         for conflict in conflicts(sentences, sentences, self.languages):
-            if conflict.attribute in own:  # one text has two values: "My name is Max. I am called Maxi."
+            # One text already has two values: "My name is Max. I am called Maxi."
+            if conflict.attribute in own:
                 continue
             yield f"it gives two values for {conflict.attribute}"
         language = spoken_language(text, self.languages)
@@ -434,7 +435,7 @@ def merge_reason(said_at: datetime) -> str:
 
 
 def merged_at(change: ProfileChange) -> datetime | None:
-    """Return the time of the snippet that a change merged; None for other changes."""
+    """Return the time of the snippet that a change of the profile merged; None for other changes."""
     match = _SAID.fullmatch(change.reason)
     try:
         return datetime.fromisoformat(match[1]) if match else None

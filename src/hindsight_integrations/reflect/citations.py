@@ -20,14 +20,15 @@ from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.memories import believed, citable, modelled
 from hindsight_integrations.reflect.context import ReflectContext
 
-RARE = 2  # maximum number of shown texts with a rare word; a more frequent word does not identify its source
+# Maximum number of shown texts that contain a word, for the word to count as rare and so to identify its source.
+RARE = 2
 
 _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A text shown to the model, and the memories it represents.
+    """A text shown to the model, and the memories that it represents.
 
     Attributes:
         text: the shown text.
@@ -42,12 +43,12 @@ class Ground:
 def completed_grounds(
     text: str, cited: Sequence[Ground], shown: Sequence[Ground], languages: Sequence[Language]
 ) -> tuple[str, ...]:
-    """Return ids of the memories a text is based on: those it cites, and shown ones that it used without citing.
+    """Return ids of the memories a text is based on: those it cites, and those it used without citing them.
 
     A memory counts as used if it shares a name, a number or a rare word with the text that no cited memory has.
 
     Args:
-        text: the written text.
+        text: the text that the model wrote.
         cited: memories the text cites, and texts whose words need no source, such as the question.
         shown: all memories and texts in the prompt.
         languages: the languages the texts may be in.
@@ -91,7 +92,7 @@ class CitationIndex:
         models: mental models: "M1", "M2", ...
         beliefs: opinions of the agent: "B1", "B2", ...
         turns: turns without a valid memory; they share the number series of `memories`.
-        quoted: shown texts of turns and passages, each with the ids of the memories made from it.
+        quoted: shown texts of turns and passages, each with the ids of the memories that were made from it.
     """
 
     memories: Mapping[str, RecalledUnit]

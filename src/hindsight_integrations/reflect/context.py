@@ -50,7 +50,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class SaidTurn:
-    """A turn, and the visible memories made from it.
+    """A turn, and the memories made from it that the reflection may use.
 
     Attributes:
         turn: the turn; marked as `history` if all memories made from it are invalid.
@@ -82,7 +82,7 @@ class RecordSelection:
         kind: kind of record.
         category: category of the records.
         unit: unit of the values.
-        entity: name or id of an entity that the records' memories mention.
+        entity: name or id of an entity that the memories with the records mention.
     """
 
     kind: str | None = None
@@ -168,9 +168,9 @@ class ReflectContext:
         services: services of the engine.
         profile: profile of the agent that answers.
         recall: callback that recalls memories.
-        mental_models: callback that finds mental models near a question.
+        mental_models: callback that finds the mental models nearest to a question.
         directives: callback that returns the operator's rules for a question.
-        reads: factory of the read operations of an agentic reflection; None if it cannot read the bank.
+        reads: factory of the read operations of an agentic reflection; None if the reflection cannot read the bank.
     """
 
     projector: Projector

@@ -1,4 +1,4 @@
-"""Detect stale mental models and refresh them by answering their questions again, on request or as a task."""
+"""Detect stale mental models, and refresh them on request or as a task, by answering their questions again."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def changed_in_scope(
     *,
     floor: float,
 ) -> bool:
-    """Check whether relevant facts in the model's scope were added or changed since the last check.
+    """Check whether relevant facts in a mental model's scope were added or changed since its last check.
 
-    A fact is relevant if it is near the question or the text, or shares a named entity with the question or with a fact
-    the text is based on.
+    A fact is relevant if it is near the model's question or text, or shares a named entity with the question or with a
+    fact that the text is based on.
 
     Args:
         model: the mental model, checked up to revision `checked_to`.
@@ -180,7 +180,7 @@ def _facts_alone(recall: Recall) -> Recall:
     return facts
 
 
-ATTEMPTS = 3  # maximum number of answers in one run, if facts change while it runs
+ATTEMPTS = 3  # maximum number of answers in one run, if facts change during the run
 
 
 async def refresh_waiting(task: Task, context: ReflectContext) -> Settled:
@@ -242,7 +242,7 @@ async def refresh(
 
 
 def with_staleness(model: MentalModel, view: BankView, services: Services) -> MentalModel:
-    """Return the model, marked stale if its scope changed since the last answer. Embeds its question and text."""
+    """Return the model, marked stale if facts in its scope changed since its last answer; embeds question and text."""
     if model.refreshed_at is None or model.withdrawn:
         return model
     question = services.vectors.of_questions([model.question], services.embedder)
@@ -252,7 +252,7 @@ def with_staleness(model: MentalModel, view: BankView, services: Services) -> Me
 
 
 def _looked_at(model_id: str, view: BankView, context: ReflectContext) -> RefreshWrite | None:
-    """Return a write that marks the model as checked, or None if it needs a refresh or does not exist."""
+    """Return a write that marks the model as checked; None if the model needs a refresh or does not exist."""
     model = _known(model_id, context.projector)
     if model is None or with_staleness(model, view, context.services).state not in _UP_TO_DATE:
         return None

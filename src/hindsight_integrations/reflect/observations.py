@@ -48,7 +48,8 @@ from hindsight_integrations.prompts.rendering import template
 from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.services import Services
 
-LONGEST_RETOLD = 600  # characters, about two or three narrative sentences; longer facts are shortened
+# Maximum number of characters, about two or three narrative sentences; longer facts are shortened.
+LONGEST_RETOLD = 600
 GAP = "\u2026"
 SUBJECT_WORDS = 6  # number of words at the start of a text that are searched for its subject
 # Weight of a fact that starts with another subject: in a dialogue, most facts mention both speakers.
@@ -59,7 +60,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 def retell(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]) -> str:
-    """Return the text of a fact for an observation; quote first- and second-person text with its speaker and date.
+    """Return a fact's text for an observation; quote text in the first or second person, with speaker and date.
 
     Args:
         fact: the fact.
@@ -135,7 +136,7 @@ class EntityFacts:
 
     Attributes:
         entity: the entity.
-        groups: its facts grouped by tags; the group with the newest fact first.
+        groups: the entity's facts grouped by tags; the group with the newest fact first.
         revision: the bank's revision before the facts were read; they may already include later changes.
     """
 
@@ -209,9 +210,9 @@ def choose_representatives(
 ) -> dict[int, list[int]]:
     """Map the position of each representative fact to the positions it represents, itself first.
 
-    Facts are chosen greedily by facility location: each choice maximises the gain in similarity of all facts to their nearest
-    chosen fact. Selection stops when every fact is near a chosen one or `most` are chosen. Every other fact is assigned to
-    its nearest representative if their cosine reaches the link threshold, else it is left out.
+    Facts are chosen greedily (facility location): each choice maximises the gain in the similarity of all facts to
+    their nearest chosen fact. Selection stops when every fact is near a chosen one or `most` are chosen. Every other
+    fact is assigned to its nearest representative if their cosine reaches the link threshold, or else left out.
 
     Args:
         vectors: vectors of the facts, oldest first (n, dimension).
@@ -253,7 +254,7 @@ def _newest_of_the_best(gains: Float64Array) -> int:
 
 
 def _assign_to_nearest(cosines: Matrix, chosen: IntArray, floor: float) -> dict[int, list[int]]:
-    """Assign each fact to its nearest chosen fact if it is near enough; keys in the order of choice."""
+    """Assign each fact to the nearest chosen fact, if their cosine reaches `floor`; keys in the order of choice."""
     under = {place: [place] for place in chosen.tolist()}
     nearest = cosines.argmax(axis=1)
     for place in np.flatnonzero(cosines.max(axis=1) >= floor).tolist():
@@ -280,7 +281,7 @@ def choose_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplica
     cost = np.asarray(costs, np.int64)
     if int(cost.sum()) <= budget:
         return list(range(len(cost)))
-    nearest = np.full(len(cost), -1.0)  # cosine with the nearest fact that is shown
+    nearest = np.full(len(cost), -1.0)  # cosine of each fact with the nearest fact that is shown
     free = np.ones(len(cost), np.bool_)
     left = budget
 
@@ -302,11 +303,11 @@ def choose_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplica
     return np.flatnonzero(~free).tolist()
 
 
-LONGEST = 400  # characters of an observation; the prompt asks for 300
+LONGEST = 400  # maximum number of characters of an observation; the prompt asks for 300
 ECHO_WORDS = 6  # minimum number of consecutive words that count as copied from the instructions
 COPIED_WORDS = 3  # minimum number of consecutive words that count as copied from a fact
 FACTS_EACH = (
-    3  # expected number of facts per observation, from which the minimum number of observations follows
+    3  # expected number of facts per observation, which determines the minimum number of observations
 )
 
 
@@ -356,7 +357,7 @@ class Checker:
         return next(filter(None, self._faults(observation)), "")
 
     def _faults(self, observation: AnsweredObservation) -> Iterator[str]:
-        """Yield the faults of an observation, or "" for a passed check. Later checks assume that earlier ones passed."""
+        """Yield the result of each check: a fault, or "" if passed. Later checks assume that earlier ones passed."""
         text, count = plain(observation.text), len(self.facts)
         yield "" if text else "it says nothing"
         yield (
@@ -384,7 +385,7 @@ class Checker:
             yield "the facts it names do not say that"
 
     def _has_a_word_of(self, shown: Sequence[str], text: str, language: Language) -> bool:
-        """Check that a text shares a content word with the facts; True if it has none except the entity's names."""
+        """Check that a text shares a content word with the facts, or has none except the entity's names."""
         words = content_stems(text, language) - content_stems(" ".join(self.names), language)
         return not words or not words.isdisjoint(content_stems(" ".join(shown), language))
 
@@ -410,9 +411,9 @@ def plain(text: str) -> str:
 
 
 def _own_words(text: str, narrated: Sequence[str]) -> str:
-    """Replace runs of words copied from narrative facts with "…".
+    """Replace runs of words that are copied from narrative facts by "…".
 
-    A narrative may contain "being yourself" without addressing anyone. The first word stays, since it may be "I".
+    A narrative may contain "being yourself" without speaking to anybody. The first word stays, since it may be "I".
     """
     words = text.split()
     folded, facts = _bare(words), f" {' '.join(_bare(' '.join(narrated).split()))} "
@@ -457,7 +458,7 @@ class Summary:
         read: the facts that were summarised; facts that did not fit the prompt are omitted.
         tokens_in: prompt tokens of the model, including repairs.
         tokens_out: completion tokens of the model, including repairs.
-        problem: the fault in the model's last answer, if none of its observations are valid; else empty.
+        problem: the fault of the model's last answer, if none of its observations is valid; else empty.
     """
 
     observations: tuple[Observation, ...]
@@ -493,7 +494,7 @@ async def summarise(entity: Entity, facts: FactGroup, services: Services) -> Sum
 async def summarise_with_model(
     entity: Entity, facts: Sequence[MemoryUnit], model: LanguageModel, services: Services
 ) -> Summary:
-    """Generate observations from facts with the model; drop those that are still invalid after repairs."""
+    """Generate observations from facts with the model; drop observations that are still invalid after repairs."""
     checker = Checker(
         names=(entity.name, *entity.names),
         facts=facts,
@@ -514,7 +515,7 @@ async def summarise_with_model(
 
 
 def summarise_by_choice(entity: Entity, facts: FactGroup, services: Services) -> Summary:
-    """Select the most representative facts as observations, each based on the facts it represents."""
+    """Select the most representative facts as observations, each of which is based on the facts it represents."""
     thresholds = services.embedder.identity.thresholds
     names = (entity.name, *entity.names)
     weights = [weight(unit.text, names) for unit in facts.units]
@@ -530,11 +531,10 @@ def summarise_by_choice(entity: Entity, facts: FactGroup, services: Services) ->
 
 
 MOST_GROUPS = 16  # maximum number of tag groups summarised per entity, newest first
-ATTEMPTS = (
-    3  # maximum number of summaries in one run, if facts change while it runs; then the task is retried later
-)
+# Maximum number of summaries in one run, if facts change while it runs; after these, the task is retried later.
+ATTEMPTS = 3
 TRIES_OF_MODEL = (
-    3  # number of task attempts; on the last one, facts are selected if the model's answer is invalid
+    3  # number of task attempts; on the last attempt, facts are selected if the model's answer is invalid
 )
 COMMITS = (
     8  # maximum number of commits; another process's write fails a commit but need not invalidate the summary
@@ -544,11 +544,13 @@ COMMITS = (
 async def observe(task: Task, projector: Projector, services: Services) -> Settled:
     """Write the observations of the task's entity and complete the task in one commit.
 
-    The same text from the same facts has the same id. Earlier observations that are not produced again are removed,
-    except those a caller retained. If the model's answers are invalid in three task attempts, facts are selected instead.
+    An observation with the same text and the same facts has the same id. Earlier observations that are not produced
+    again are removed, except those that a caller retained. If the model's answers are invalid in three task attempts,
+    facts are selected instead.
 
     Raises:
-        MalformedOutput: no valid observation after repairs, with tries left; nothing was written.
+        MalformedOutput: the model gave no valid observation, even after repairs, and the task has attempts left;
+            nothing was written.
         ModelError: the model or the embedder is unavailable; nothing was written.
         RevisionConflict: facts of the entity changed during every try.
         TaskClosed: the task was finished by another worker; nothing was written.
@@ -643,7 +645,7 @@ def _facts(entity_id: str, projector: Projector) -> EntityFacts | None:
 
 
 def _check_sound(made: Sequence[Summary], spent: Settled, model: LanguageModel | None) -> None:
-    """Raise MalformedOutput if a summary failed and none has a valid observation."""
+    """Raise MalformedOutput if a summary failed and no summary has a valid observation."""
     problems = [summary.problem for summary in made if summary.problem]
     if problems and not any(summary.observations for summary in made):
         name = model.name if model else ""

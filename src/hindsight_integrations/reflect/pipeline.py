@@ -54,7 +54,8 @@ BELIEF_SHARE = 0.1  # maximum share of the token budget for the agent's opinions
 async def recalled_tiers(query: RecallQuery, context: ReflectContext) -> MemoryTiers:
     """Recall the mental models, observations, facts and opinions for a question: step 1 of reflect (paper section 6.1).
 
-    Together they fit the query's token budget. Facts get the tokens that mental models, opinions and observations leave.
+    Together these fit the query's token budget. Facts get the tokens that mental models, opinions and observations
+    leave.
     """
     models = await context.mental_models(query)
     model_tokens = sum(context.services.tokens.count([model.text for model in models])) if models else 0
@@ -100,7 +101,7 @@ def _observed(item: RecalledUnit) -> bool:
 
 
 class Step(StrEnum):
-    """The next step of a reflection without an answer."""
+    """The next step of a reflection that has no answer yet."""
 
     THINK = "think"
     CALL_TOOL = "call_tool"
@@ -184,7 +185,7 @@ class ReflectSteps:
         return replace(state, progress=await loop.think(progress))
 
     async def call_tool(self, state: ReflectState) -> ReflectState:
-        """Make the tool call that the model requested, if any.
+        """Make the tool call that the model requested, if it requested one.
 
         Raises:
             InvalidRequest: the reflection is not agentic, or the engine has no model.
@@ -227,7 +228,7 @@ class ReflectSteps:
         return await assess_opinions(proposed, occasion, context.projector, context.services, relations)
 
     async def commit(self, assessed: AssessedOpinions) -> FormedOpinions:
-        """Store the assessed opinions in one commit. If the bank has changed since, assess them again first."""
+        """Store the assessed opinions in one commit. If the bank has changed since, they are assessed again first."""
         context = self._context
         if not self.keeps_opinions:
             return assessed.formed

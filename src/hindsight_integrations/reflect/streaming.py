@@ -88,24 +88,24 @@ def _may_become_sources(line: str, *, ended: bool) -> bool:
 
 
 def _last_line(text: str) -> tuple[str, str]:
-    """Split a text before its last line that is not blank."""
+    """Split a text before the last line that is not blank."""
     body = text.rstrip()
     start = body.rfind("\n") + 1
     return body[:start], body[start:]
 
 
-SLACK = 64  # tokens allowed beyond the limit, for the line of sources and buffered text
+SLACK = 64  # number of tokens allowed beyond the limit, for the line of sources and buffered text
 
 
 @dataclass(slots=True)
 class StreamedText:
-    """The result of a streamed answer.
+    """The result of streaming an answer.
 
     Attributes:
         text: the text shown.
         marks: the sources listed in the answer; may be empty.
         named: whether the answer has a line of sources, even one that says "none".
-        cut: whether the text was truncated at the token limit.
+        cut: whether the text was truncated at the reflection's token limit.
     """
 
     text: str = ""
@@ -142,7 +142,7 @@ async def streamed_text(
         prompt: the prompt of the answer.
         query: the reflection.
         context: context of the reflection.
-        into: object to store the result in; complete when the generator ends.
+        into: the object in which the result is stored; it is complete when the generator ends.
 
     Raises:
         MalformedOutput: the model wrote no text.

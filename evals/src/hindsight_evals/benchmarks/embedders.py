@@ -1,4 +1,4 @@
-"""Quality against speed of the local embedders: bge-small (ONNX int8), MiniLM (sentence-transformers), potion (static).
+"""Quality against speed of the local embedders, one for each `EmbedderBackend`.
 
     hindsight-evals bench embedders --data DIR [--conversations conv-26,conv-42] [--embedders onnx,static] [--out FILE]
 
@@ -28,19 +28,12 @@ from hindsight_evals.benchmarks.locomo.dataset import Conversation, load_convers
 from hindsight_evals.benchmarks.locomo.run import Setup, measure
 from hindsight_evals.benchmarks.locomo.table import number, render
 from hindsight_integrations import HindsightConfig
-from hindsight_integrations.config import EmbedderBackend
-from hindsight_integrations.models.onnx import OnnxEmbedder
+from hindsight_integrations.config import EmbedderBackend, ModelConfig
+from hindsight_integrations.engine.assembly import local_embedder
 from hindsight_integrations.models.protocols import Embedder
-from hindsight_integrations.models.sentence_transformers import SentenceTransformersEmbedder
-from hindsight_integrations.models.static import StaticEmbedder
 
 BUDGETS = (1024, 2048)  # tokens
 QUESTIONS_TIMED = 50
-KINDS = {
-    EmbedderBackend.ONNX: OnnxEmbedder,
-    EmbedderBackend.SENTENCE_TRANSFORMERS: SentenceTransformersEmbedder,
-    EmbedderBackend.STATIC: StaticEmbedder,
-}
 HEADER = (
     "embedder",
     "d",
@@ -86,7 +79,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     rows = []
     for kind in options.embedders:
         print(kind, file=sys.stderr)
-        rows.append(_measured(KINDS[kind](offline=True), conversations, options.limit))
+        rows.append(
+            _measured(local_embedder(ModelConfig(embedder=kind, offline=True)), conversations, options.limit)
+        )
     title = f"evidence covered, % | {', '.join(options.conversations)}"
     print(render(title, HEADER, [row.cells() for row in rows]))
     if options.out:
@@ -104,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--embedders",
         type=lambda text: [EmbedderBackend(name) for name in text.split(",")],
-        default=list(KINDS),
+        default=list(EmbedderBackend),
     )
     add("--limit", type=int, help="at most this many questions a conversation")
     add("--out", type=Path, help="write the numbers here as JSON")

@@ -2,17 +2,19 @@
 
 To add a language, add `<ISO 639-1>.toml` here. Its keys are the fields of `Language` and of its nested dataclasses.
 
-- A pattern is a regular expression. Line breaks and the spaces around them are ignored. `{name}` inserts a part: a pattern
+- A pattern is a regular expression. Line breaks, the spaces around them and the indentation of the first line are
+  removed; a space that is needed there is written `[ ]`. `{name}` inserts a part: a pattern
   from the `parts` of the section or an enclosing one, from `PARTS`, or any word of a time table (`{any_months}`). A part
   `{not_after = "a the"}` rejects matches after these words. Time rules can also use the fragments of their grammar.
 - Words are a space-separated string, or a list if a word contains a space.
 - A table maps comma-separated words to a value; a list of words numbers them from 1.
 - Words and tables of times are expanded: "(last|past) year(s)?" gives four. Each is folded like the texts, and added
   with `typed` letters replaced too.
-- A time rule is the name of its meaning, its pattern, and "weak" if it is a time only after a preposition or inside a
-  longer phrase. Meanings are functions of `times/meanings.py` or of the language's module.
+- A time rule consists of the name of a function that interprets its matches (in `times/meanings.py` or the language's
+  module), its pattern, and "weak" if a match is a time only after a preposition or inside a longer phrase.
 
-A language's module has the same name: `from_second` rewrites a text in the first person, `PARTS` are computed patterns.
+A language's module has the same name as its file. In it, `from_second` rewrites a text in the first person, and `PARTS`
+are computed patterns.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ from hindsight_integrations.language.times.written import is_foreign_language
 
 PARTS = {
     "near_year": YEAR,
-    "far_year": "(?P<year>1[0-9]{3}|20[0-9]{2})",  # after "in", where the year may be far away
+    # After "in", which may precede a year in the distant past or future.
+    "far_year": "(?P<year>1[0-9]{3}|20[0-9]{2})",
     "decade": "(?P<decade>(?:1[5-9]|20)[0-9]0)",
     "end": r"(?=\s*(?:$|[?.!,;:)]))",  # end of a clause
     "iso_day": r"{year}(?P<mark>[-/.])(?P<m>[01]?[0-9])(?P=mark)(?P<d>[0-9]{1,2})"
@@ -107,7 +110,7 @@ class _Languages(MutableMapping[str, Language]):
 
 
 def languages_of(codes: Iterable[str]) -> tuple[Language, ...]:
-    """Return the languages of some codes; without a language file, only written dates are recognised.
+    """Return the languages with these codes; in a language without a file, only written dates are recognised.
 
     Args:
         codes: ISO 639-1 codes of languages with a file or supported by `dateparser`.
@@ -162,8 +165,9 @@ def read_language(file: Path, code: ModuleType) -> Language:
     """Read a language file.
 
     Args:
-        file: the file, named after the language's code.
-        code: the language's module, with optional `from_second`, `PARTS` and meanings of times.
+        file: the language file, named after the language code, such as `de.toml`.
+        code: the language's Python module. It may define `from_second`, `PARTS` and functions that interpret time
+            expressions.
 
     Raises:
         InvalidLanguage: names the file, the key and what is wrong.
@@ -219,7 +223,7 @@ class _Reader:
         return kind(**given)
 
     def _read(self, hint: Any, value: Any, key: str, parts: Mapping[str, Any]) -> Any:  # noqa: ANN401 # any field's
-        """Convert a value to the type of its field."""
+        """Convert a value of the file to the type of its field."""
         if hint in (str, bool, int) and type(value) is not hint:
             raise self._fault(key, f"{value!r} must be of the type {hint.__name__}")
         try:
@@ -261,7 +265,7 @@ class _Reader:
         return self._filled(_joined(text), key, parts)
 
     def _filled(self, text: str, key: str, parts: Mapping[str, Any], *, inside: tuple[str, ...] = ()) -> str:
-        """Insert the parts into a pattern; placeholders of time-grammar fragments stay."""
+        """Insert the parts into a pattern; placeholders of the time grammar's fragments stay."""
 
         def part(match: re.Match[str]) -> str:
             name = match[1]
@@ -279,7 +283,7 @@ class _Reader:
         return _PLACEHOLDER.sub(part, text)
 
     def _spelled(self, words: Iterable[str]) -> Iterator[str]:
-        """Yield the expanded words in each of their spellings."""
+        """Yield the expanded words, each in all of its spellings."""
         for written in words:
             for word in _spelled_out(written) if "(" in written else (written,):
                 if self._letters:
@@ -346,7 +350,7 @@ class _Reader:
     def _meaning(
         self, rule: Sequence[str], key: str, parts: Mapping[str, Any]
     ) -> tuple[str, Callable[..., Any]]:
-        """Return a rule's pattern and meaning."""
+        """Return a rule's pattern and the function that interprets its matches."""
         if not isinstance(rule, list) or rule[2:] not in ([], ["weak"]):
             raise self._fault(
                 key, f"{rule} is not a rule; write [meaning, pattern] or [meaning, pattern, 'weak']"
@@ -372,9 +376,11 @@ def _listed(words: str | Iterable[str]) -> Iterable[str]:
 
 
 def _joined(text: str) -> str:
-    """Remove a pattern's line breaks and the spaces around them."""
+    """Remove a pattern's line breaks and the spaces around them, and the indentation of its only line."""
     lines = text.split("\n")
-    return text if len(lines) == 1 else "".join(line.strip() for line in lines)
+    if len(lines) == 1:
+        return text.lstrip(" ") if text.startswith("  ") else text
+    return "".join(line.strip() for line in lines)
 
 
 def _spelled_out(written: str) -> Iterator[str]:

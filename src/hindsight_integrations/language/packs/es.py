@@ -7,7 +7,8 @@ from functools import cache
 
 _ANY = re.IGNORECASE
 
-# verbs that people use about themselves, by infinitive ending; forms of other verbs are not distinguished from nouns
+# verbs that people use about themselves, by infinitive ending; other verbs are left out, since their forms may also be
+# nouns
 _AR = """
     fumar caminar cultivar montar participar apoyar redactar editar cenar pescar cazar reparar vigilar guiar
     trabajar hablar enseñar estudiar amar odiar valorar tocar cantar bailar cocinar viajar llamar ayudar
@@ -39,7 +40,7 @@ _IRREGULAR = """
 
 
 def _forms() -> list[tuple[str, str, str]]:
-    """Return first, second and third person of every tense used in descriptions."""
+    """Return (first, second, third person) of each verb, in every tense used in descriptions."""
     found = [tuple(entry.split()) for entry in _IRREGULAR.split("|") if entry.strip()]
     rows = [(row[0], row[1], row[2]) for row in found]
     for verb in _AR.split():
@@ -92,7 +93,7 @@ def _cased(word: str, like: str) -> str:
     return word[0].upper() + word[1:] if like[:1].isupper() else word
 
 
-@cache  # large, and needed for backgrounds only
+@cache  # compiled on first use, since it is large and needed only for backgrounds
 def _verb_of_tu() -> re.Pattern[str]:
     return re.compile(
         rf"(?<!\w)(?:{_SECOND_VERBS})(?!\w)"

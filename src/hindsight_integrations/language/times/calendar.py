@@ -14,8 +14,8 @@ from enum import StrEnum
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.time import Granule, Interval, Weekday, as_utc
 
-EARLIEST = datetime.combine(date.min, time.min)  # start of an open past
-LATEST = datetime.combine(date.max, time.max)  # end of an open future
+EARLIEST = datetime.combine(date.min, time.min)  # the start of a span without a start
+LATEST = datetime.combine(date.max, time.max)  # the end of a span without an end
 MONDAY, THURSDAY, SATURDAY, SUNDAY = 0, 3, 5, 6
 
 
@@ -109,7 +109,7 @@ def _floor(moment: datetime, unit: Unit, week_starts: Weekday) -> datetime:
 
 
 def containing(unit: Unit, moment: datetime, week_starts: Weekday = Weekday.MONDAY) -> Span:
-    """Return the calendar unit that contains `moment`; for a weekend, that of its Monday-to-Sunday week."""
+    """Return the calendar unit that contains `moment`; for a weekend, the weekend of the week from Monday to Sunday."""
     start = _floor(moment, unit, week_starts)
     if unit is Unit.WEEKEND:
         saturday = start + timedelta(days=SATURDAY)
@@ -156,7 +156,7 @@ def weekday_in(week: Span, weekday: int) -> Span:
 
 
 def weekend_near(moment: datetime) -> Span:
-    """Return the weekend nearest to a day; Monday and Tuesday belong to the past one."""
+    """Return the weekend nearest to a day; for Monday and Tuesday, the past weekend."""
     return containing(Unit.WEEKEND, moment - timedelta(days=2))
 
 
@@ -188,7 +188,7 @@ def easter(year: int) -> Span:
 
 
 def portion(span: Span, first: int, last: int, of: int) -> Span:
-    """Return parts `first` to `last` (from 0, `last` excluded) of `span` divided into `of` parts at whole months or days.
+    """Divide `span` into `of` parts at whole months or days; return parts `first` (from 0) to `last` (excluded).
 
     A third of a month is ten days, which is what "early", "mid" and "late" usually mean.
     """
@@ -217,8 +217,8 @@ class TimeWindow:
         granule: the unit of the expression ("last week": WEEK).
         phrase: the expression.
         span: its character offsets in the text, end excluded.
-        from_now: whether it only counts units from now ("this week", "yesterday", "the last 7 days"), without a month,
-            weekday, season, holiday or part of a day, which memory texts may name too.
+        from_now: whether the expression only counts units from now ("this week", "yesterday", "the last 7 days") and
+            names no month, weekday, season, holiday or part of a day, which texts of memories may also name.
     """
 
     interval: Interval

@@ -51,17 +51,17 @@ _QUOTED = re.compile("|".join(map(_quotation, _PAIRS)))
 _HEADED = re.compile(r":\s+(?P<title>[^\s?!][^\n?!]*?)(?=[?!\n]|\.\s|\.?\s*$)")
 """The text after a colon, up to the end of the sentence."""
 _TITLE_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
-# Minimum number of letters of a word that titles capitalise; "of", "the", "del", "f\u00fcr" may be lower case.
+# Minimum number of letters of a word that a title must capitalise; "of", "the", "del", "f\u00fcr" are shorter.
 _SHORTEST = 4
 _GOES_ON = re.compile(rf"(?:\s+(?=[^\W\d_]{{{_SHORTEST}}})[^\W\d_][\w'\u2019-]+){{3}}")
-"""Three longer words after a time."""
+"""Three longer words after a time; `_has_capitals` checks their capitals."""
 _NUMBERED = re.compile(r"\b[A-Z]\w*(?<=[0-9])|\b[A-Z][a-z]+ [0-9]{4}$")
 """A capitalised time with a number ("Q3", "Summer 2023"); three capitalised words after "on Monday" are a person's name."""
 _MARKS = " \t\r\n?!.,;:\u00bf\u00a1"
 
 
 def outside_titles(text: str, windows: Sequence[TimeWindow], words: Words) -> list[TimeWindow]:
-    """Return the windows of a question that are not inside a title.
+    """Return the time windows of a question that are not inside a title.
 
     A quotation is a title unless it is the whole question or only a lower-case time. Text after a colon is a title if its
     longer words are capitalised and it is more than a time with one word before it: "Write notes for: Q3 Patient Campaign
@@ -70,7 +70,7 @@ def outside_titles(text: str, windows: Sequence[TimeWindow], words: Words) -> li
 
     Args:
         text: the question.
-        windows: the windows found in it.
+        windows: the windows found in the question.
         words: the time words of the language.
     """
     titles = [*_quotations(text, windows, words), *_headed(text, windows, words)]
@@ -82,7 +82,7 @@ def outside_titles(text: str, windows: Sequence[TimeWindow], words: Words) -> li
 
 
 def is_in_quoted_title(text: str, window: TimeWindow) -> bool:
-    """Return whether a statement's window is inside a quotation with title capitals; other quotations may date an event."""
+    """Return whether a statement's time is inside a quotation with title capitals; other quotations may date an event."""
     return any(
         _within(window, found.span()) and _has_capitals(found[0])
         for found in _QUOTED.finditer(text)
@@ -129,18 +129,18 @@ def _within(window: TimeWindow, title: tuple[int, int]) -> bool:
 
 
 def _has_capitals(title: str) -> bool:
-    """Return whether every longer word is capitalised."""
+    """Return whether every longer word of a text is capitalised."""
     return all(name[0][0].isupper() for name in _TITLE_WORD.finditer(title) if len(name[0]) >= _SHORTEST)
 
 
-_LOOK_BACK, _LOOK_AHEAD = 60, 40  # characters
+_LOOK_BACK, _LOOK_AHEAD = 60, 40  # characters read before and after a time phrase
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n]\s*)[\"'(\u00bf\u00a1]*$")
 _ONE_CAPITAL = re.compile(r"[A-Z][a-z]+")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def is_decoy(reading: Reading, scope: Scope, sentence: str) -> bool:
-    """Return whether its context makes a time phrase a habit, a name, a title or a thing."""
+    """Return whether a time phrase is not a time in its context, but a habit, a name, a title or a thing."""
     decoys, text = scope.words.decoys, scope.text
     before = text[max(0, reading.start - _LOOK_BACK) : reading.start]
     phrase, after = text[reading.start : reading.end], text[reading.end : reading.end + _LOOK_AHEAD]
@@ -163,7 +163,7 @@ def is_decoy(reading: Reading, scope: Scope, sentence: str) -> bool:
 
 
 def _is_titled(phrase: str, before: str, decoys: Decoys) -> bool:
-    """Match titles: "Who stars in 2001", "The Day After Tomorrow"."""
+    """Return whether a phrase is a title: "Who stars in 2001", "The Day After Tomorrow"."""
     plain = regex(decoys.plain_end).search(phrase)  # "Who wrote Monday's report, the 2014 paper?"
     if _is_capital(phrase, decoys) and not plain and regex(decoys.title_before).search(before):
         return True
@@ -172,7 +172,7 @@ def _is_titled(phrase: str, before: str, decoys: Decoys) -> bool:
 
 
 def _is_work(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
-    """Match works: "The Tonight Show", "Is Last Christmas by Wham?", "my copy of 1984", "Did we see Wonder Woman 1984?"."""
+    """Return whether a phrase names a work: "The Tonight Show", "Is Last Christmas by Wham?", "my copy of 1984"."""
     shown = regex(decoys.show_before, exact=True).search(before)
     if shown and _ONE_CAPITAL.fullmatch(phrase) and _goes_on(after, decoys):
         return True
@@ -184,7 +184,7 @@ def _is_work(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
 
 
 def _belongs_to_someone(phrase: str, before: str, words: Words) -> bool:
-    """Match ages ("in her early 40s") and personal years ("in my last year")."""
+    """Return whether a phrase is an age ("in her early 40s") or a personal year ("in my last year")."""
     if regex(words.decoys.decade).search(phrase) and regex(words.decoys.before_decade).search(before):
         return True
     which = regex(rf"(?:{any_of(words.which)})\b").match(phrase)
@@ -198,13 +198,13 @@ def _is_bare(phrase: str, words: Words) -> bool:
 
 
 def _is_habit(phrase: str, before: str, after: str, words: Words) -> bool:
-    """Match weekly habits: "my Sunday rides"."""
+    """Return whether a weekday is a habit: "my Sunday rides"."""
     owned = word(phrase) in words.weekdays and regex(words.decoys.owner_before).search(before)
     return bool(owned and regex(words.decoys.plural_after).match(after))
 
 
 def _is_yearly(reading: Reading, phrase: str, sentence: str, scope: Scope) -> bool:
-    """Match yearly habits in the present tense: "¿Adónde voy en verano?"."""
+    """Return whether a phrase is a yearly habit in the present tense: "¿Adónde voy en verano?"."""
     if reading.span is None or not reading.span.floating or scope.direction is Direction.FUTURE:
         return False
     words = scope.words
@@ -217,7 +217,7 @@ def _is_yearly(reading: Reading, phrase: str, sentence: str, scope: Scope) -> bo
 
 
 def _is_weekly(phrase: str, sentence: str, scope: Scope) -> bool:
-    """Match regular weekday ranges: "open Monday to Friday"."""
+    """Return whether a phrase is a range of weekdays that recurs every week: "open Monday to Friday"."""
     words = scope.words
     names = [name for name in _WORD.findall(phrase.lower()) if name in words.weekdays]
     if len(names) <= 1 or regex(words.asks_back).search(scope.spelled):
@@ -245,7 +245,7 @@ def _is_capital(phrase: str, decoys: Decoys) -> bool:
 
 
 def _is_named(before: str, decoys: Decoys) -> bool:
-    """Match a preceding name that does not start a sentence: "Ruby Tuesday", "Crusoe and Friday"."""
+    """Return whether a name precedes the time word ("Ruby Tuesday"); a word that starts a sentence does not count."""
     name = regex(decoys.name_before, exact=True).search(before)
     return name is not None and not _SENTENCE_START.search(before[: name.start()])
 
@@ -276,8 +276,8 @@ def find_window(
     """Find the time window that a question asks about.
 
     Times without a year are in the past ("in May" is the latest May that has begun, "on Friday" the last Friday) unless
-    their sentence asks about the future ("what will I do on Friday?"). Of several times the narrowest wins, then one with
-    digits, then the first.
+    their sentence asks about the future ("what will I do on Friday?"). Of several times, the shortest is returned; of
+    equally long ones, one with digits, or else the first.
 
     Args:
         text: the question.
@@ -337,7 +337,7 @@ def find_event_time(
 
 
 def _told(reading: Reading, scope: Scope, sentence: re.Match[str]) -> Reading | None:
-    """Resolve a statement's time to the past or the future by its verb; None if that is ambiguous.
+    """Resolve a statement's time to the past or the future by the statement's verb; return None if that is ambiguous.
 
     Args:
         reading: the time's reading.
@@ -347,7 +347,7 @@ def _told(reading: Reading, scope: Scope, sentence: re.Match[str]) -> Reading | 
     coming = replace(scope, direction=Direction.FUTURE)
     ahead = coming.read(reading.start)
     if scope.direction is Direction.FUTURE or ahead is None or ahead.span == reading.span:
-        return reading  # the tense was found, or the time has a year or counts from now
+        return reading  # the tense is known, or the time has a year or counts from now
     words, text = scope.words, scope.spelled
     whole = text[sentence.start() : sentence.end()]
     if regex(words.decoys.habits).search(whole):
@@ -413,7 +413,7 @@ def _readings(scope: Scope, sentence: str, start: int, end: int) -> Iterator[Rea
 
 
 def _whole_text(text: str, scope: Scope, zone: tzinfo) -> TimeWindow | None:
-    """Read a bare "March" or "2023", which is a time only if it is the whole question."""
+    """Read a question that is only a time, such as "March" or "2023"; inside a question these need more evidence."""
     start = len(text) - len(text.lstrip(_PADDING))
     reading = scope.read(start, Level.PART)
     whole = reading is not None and reading.end >= len(text.rstrip(_PADDING))

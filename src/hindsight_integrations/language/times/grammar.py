@@ -1,7 +1,7 @@
 """Time grammar: a language's rules are tried at each word of a text, and the longest match wins.
 
-A rule is a small pattern and a meaning, a function from its match to a span. A composite rule reads only phrases of a
-lower level, so recursion ends: "since | early | last month" is RANGE, PART, ATOM.
+A rule consists of a small pattern and a meaning, a function that maps a match to a span. A composite rule reads only
+phrases of a lower level, so recursion ends: "since | early | last month" is RANGE, PART, ATOM.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from hindsight_integrations.language.times.calendar import Span, Unit, containin
 from hindsight_integrations.model.time import Weekday
 
 YearlyTime = Callable[[int], Span]
-Shares = tuple[int, int, int]  # parts first to last (from 0, last excluded) of how many
+# (first part, last part, number of parts): parts are counted from 0, the last one is excluded.
+Shares = tuple[int, int, int]
 NEVER = r"(?!)"  # a pattern without matches
 
 
 class Which(IntEnum):
-    """Last, this or next."""
+    """The meaning of a word such as "last", "this" or "next"."""
 
     LAST = -1
     THIS = 0
@@ -274,7 +275,7 @@ def fragments(words: Words) -> dict[str, str]:
 
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)(2?)\}")
-_AFTER = r"(?!\w|%|[.,:/-][0-9])"  # a number must not continue
+_AFTER = r"(?!\w|%|[.,:/-][0-9])"  # a matched number must be complete
 TIME = "{time}"
 
 
@@ -312,7 +313,7 @@ _FOLDED = str.maketrans(
 
 
 def folded(text: str) -> str:
-    """Replace typographic quotes, dashes and look-alike letters by plain ones; offsets stay the same."""
+    """Replace typographic quotes, dashes and look-alike letters of a text by plain ones; offsets stay the same."""
     return text.translate(_FOLDED)
 
 
@@ -379,7 +380,7 @@ class InvalidRule(ValueError):
 
 
 def needs(*groups: str, level: Level | None = None) -> Callable[[Meaning], Meaning]:
-    """Declare the groups that a meaning reads.
+    """Declare the groups of the match that a meaning reads.
 
     Args:
         groups: group names; "a|b" means either of two, "a?" an optional group.
@@ -401,7 +402,7 @@ def level_of(meaning: Callable[..., object], least: Level) -> Level:
 
 
 def check_rule(language: str, pattern: str, meaning: Callable[..., object], words: Words) -> None:
-    """Validate a rule: it must have the groups that its meaning reads, and use only words of the tables.
+    """Validate a rule: it must be a regular expression, have the groups that its meaning reads, and use only words of the tables.
 
     Args:
         language: ISO 639-1 code, for the error.
@@ -418,6 +419,10 @@ def check_rule(language: str, pattern: str, meaning: Callable[..., object], word
     unknown = {found[1] for found in _GROUP.finditer(pattern) if found[1]} - _FRAGMENTS
     if unknown:
         raise InvalidRule(language, pattern, f"{{{min(unknown)}}} is not a fragment")
+    try:
+        re.compile(_PLACEHOLDER.sub(r"(?P<\1\2>)", pattern.removesuffix(TIME)))
+    except re.error as error:
+        raise InvalidRule(language, pattern, str(error)) from error
     present = {found[1] or found[2] for found in _GROUP.finditer(pattern)}
     for group in _NEEDS[meaning]:
         if not group.endswith("?") and present.isdisjoint(group.split("|")):
@@ -470,7 +475,7 @@ class Reading:
         start: offset of its first character.
         end: offset after its last.
         span: its local time; None for an impossible time, whose words are skipped.
-        open_ended: whether one end is open ("since 2020"), so that it dates no event.
+        open_ended: whether one end of the span is open ("since 2020"), so that the phrase dates no event.
     """
 
     start: int
@@ -489,10 +494,10 @@ class Rule:
 
     Attributes:
         pattern: pattern of the phrase or its start, with `{fragment}` placeholders (see `compiled`).
-        build: the meaning; it returns None if the phrase does not apply, and raises ValueError or OverflowError for an
-            impossible time.
+        build: the function that interprets a match; it returns None if the match is not such a phrase, and raises
+            ValueError or OverflowError for an impossible time.
         level: the phrase's level.
-        weak: whether it is a time only after a preposition or inside a composite ("May", "2023").
+        weak: whether a match is a time only after a preposition or inside a composite ("May", "2023").
     """
 
     pattern: str
@@ -548,7 +553,7 @@ _FIGURE = re.compile(r"\d")
 
 
 class _State(IntEnum):
-    """The kind of constraint on the first word of a pattern's matches."""
+    """What is known about the first word of a pattern's matches."""
 
     OPEN = 0  # a prefix of the word; the pattern continues
     CLOSED = 1  # the whole word
@@ -579,7 +584,7 @@ class _Beginnings:
                 self._fragments[ord(letter)] = self._parsed(parts[name])
 
     def of(self, pattern: str) -> _States:
-        """Return the first words of a rule's pattern, as CLOSED or WILD states."""
+        """Return the first words that a rule's pattern can match, as CLOSED or WILD states."""
         if self._parser is None:
             return _ANYTHING
         last = _State.WILD if pattern.endswith(TIME) else _State.CLOSED
@@ -601,7 +606,7 @@ class _Beginnings:
         return states
 
     def _item(self, kind: str, value: Any, word: str) -> _States:  # noqa: ANN401 # of Python's parser
-        """Return the states that follow a started word after one item of a pattern."""
+        """Return the states after one more item of a pattern, given the word's letters so far."""
         begun = frozenset({(word, _State.OPEN)})
         if kind == "LITERAL":
             return self._letter(value, word)
@@ -732,7 +737,7 @@ class Scope:
         return self.grammar.words
 
     def read(self, at: int, below: Level = Level.RANGE, *, weak: bool = True) -> Reading | None:
-        """Return the longest phrase at an offset, of a level up to and including `below`."""
+        """Return the longest phrase at an offset whose level is `below` or lower."""
         found = [
             reading
             for rule in self.grammar.beginning_with(first_word(self.text, at))
@@ -764,7 +769,7 @@ class Scope:
                     yield reading
 
     def in_year(self, year: int) -> Scope:
-        """Return a copy with a year for phrases that name none."""
+        """Return a copy in which phrases without a year are in this year."""
         return replace(self, year=year)
 
     def unit_around(self, unit: Unit, moment: datetime) -> Span:
@@ -818,7 +823,7 @@ _SHORT_YEAR = re.compile(r"(?<![0-9])[0-9]{2}(?![0-9])")
 
 
 def _around(scope: Scope, make: YearlyTime) -> list[Span]:
-    """Return the occurrences in the years around now, in order; years without one (29 February) are skipped."""
+    """Return a yearly time in each year around now, in order; years without it (29 February) are skipped."""
     spans = []
     for year in range(scope.now.year - _REACH, scope.now.year + _REACH + 1):
         try:
@@ -829,7 +834,7 @@ def _around(scope: Scope, make: YearlyTime) -> list[Span]:
 
 
 def unspecified(scope: Scope, make: YearlyTime) -> Span:
-    """Return the occurrence in the neighbouring phrase's year, else the latest begun or, looking ahead, the first not over.
+    """Return a yearly time in the neighbouring phrase's year, else the latest begun or, ahead, the first not over.
 
     Raises:
         ValueError: there is none.
@@ -847,7 +852,7 @@ def unspecified(scope: Scope, make: YearlyTime) -> Span:
 
 
 def relative(scope: Scope, make: YearlyTime, which: Which) -> Span:
-    """Return the last occurrence that is over, this year's, or the next to start.
+    """Return the last occurrence of a yearly time that is over, the current or this year's one, or the next to start.
 
     Raises:
         ValueError: there is none.
@@ -865,13 +870,13 @@ def relative(scope: Scope, make: YearlyTime, which: Which) -> Span:
 
 
 def of_tail(scope: Scope, make: YearlyTime, tail: str) -> Span:
-    """Return the occurrence in the year named by the tail ("2023", "'23", "of last year"), else `unspecified`."""
+    """Return a yearly time in the year that the tail names ("2023", "'23", "of last year"), else `unspecified`."""
     year = year_of_tail(scope, tail)
     return unspecified(scope, make) if year is None else make(year)
 
 
 def year_of_tail(scope: Scope, tail: str) -> int | None:
-    """Return the year named after a month, season or holiday, or None."""
+    """Return the year that follows a month, season or holiday, or None."""
     plain = word(tail or "").lstrip(",- ")
     if not plain:
         return None
@@ -895,10 +900,10 @@ def _years_ago(plain: str, words: Words) -> int | None:
 
 
 def short_year(digits: int, scope: Scope) -> int:
-    """Return the year of "'23": the latest that has begun."""
+    """Return the year of "'23": the latest such year that has begun."""
     return scope.now.year - (scope.now.year - digits) % 100
 
 
-# Characters of a text searched for a time: relevant times come early, and long runs of time words take superlinear time
-# (14,000 characters of "mon to mon to ...": 2 s).
+# Characters of a text searched for a time: relevant times come early in a text, and long runs of time words take
+# superlinear time (14,000 characters of "mon to mon to ...": 2 s).
 READ_CHARACTERS = 3_000

@@ -51,7 +51,7 @@ from hindsight_integrations.language.times.grammar import (
 )
 
 _MONTHS_IN_YEAR = 12
-_MONTHS_SEARCHED = 28  # a Friday the 13th is at most 14 months away
+_MONTHS_SEARCHED = 28  # number of months searched; a Friday the 13th is at most 14 months away
 
 
 @needs("near")
@@ -83,10 +83,10 @@ def weekday_of(match: re.Match[str], scope: Scope) -> int:
 
 @needs("weekday|clear_weekday")
 def plain_weekday(match: re.Match[str], scope: Scope) -> Span:
-    """Read "on Friday": the latest before today; looking ahead, the next after it.
+    """Read "on Friday": the latest Friday before today; looking ahead, the next one after today.
 
     Raises:
-        ValueError: in the year of a neighbour, which names no one weekday.
+        ValueError: a neighbouring phrase sets the year, which has many such weekdays.
     """
     if scope.year is not None:
         raise ValueError("a year has no one such weekday")
@@ -96,14 +96,14 @@ def plain_weekday(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("weekday|clear_weekday")
 def named_weekday(match: re.Match[str], scope: Scope) -> Span | None:
-    """Return whether a weekday is part of a capitalised name or title ("Sunday Times")."""
+    """Read "on Sunday"; None if the weekday is part of a capitalised name or title ("Sunday Times")."""
     goes_on = regex(scope.words.name_goes_on, exact=True).match(scope.text, match.end())
     return None if goes_on else plain_weekday(match, scope)
 
 
 @needs("weekday", "weekday2")
 def two_weekdays(match: re.Match[str], scope: Scope) -> Span:
-    """Read "Mon through Wed": from the latest such day before today (ahead, the next) to the next such end."""
+    """Read "Mon through Wed": from the latest Monday before today, or looking ahead the next one, to its Wednesday."""
     first = plain_weekday(match, scope)
     last = weekday_after(first.start, scope.words.weekdays[word(match["weekday2"])])
     return Span(first.start, last.end, Unit.DAY, floating=True)
@@ -205,7 +205,7 @@ def day_number(text: str, scope: Scope) -> int:
 
 @needs("day", "weekday?")
 def day_of_month(match: re.Match[str], scope: Scope) -> Span:
-    """Read "on the 5th": the latest one; looking ahead, the next. "Friday the 13th" is the nearest that is a Friday."""
+    """Read "on the 5th": the latest, or looking ahead the next. "Friday the 13th" is the nearest 13th on a Friday."""
     day = day_number(match["day"], scope)
     weekday = weekday_of(match, scope) if "weekday" in match.re.groupindex else None
     past = scope.direction is Direction.PAST
@@ -272,7 +272,7 @@ def month(match: re.Match[str], scope: Scope) -> Span | None:
     """Read "May", "May 2023".
 
     Raises:
-        ValueError: if the figures behind it are no year.
+        ValueError: the digits after the month are not a year.
     """
     if _is_name(match, scope):
         return None
@@ -559,7 +559,7 @@ def part_of_day(match: re.Match[str], scope: Scope) -> Reading | None:
 
 @needs("day_part")
 def part_behind_day(day: Reading, match: re.Match[str], scope: Scope) -> Span | None:
-    """Read "Tuesday" + "night"."""
+    """Read a part of the day after a day: "Tuesday" + "night"."""
     return _hours(day.span, match["day_part"], scope) if _single(day) and day.span else None
 
 
@@ -586,7 +586,7 @@ def _offset(scope: Scope, unit: Unit, count: int) -> Span:
 
 
 def _unit(match: re.Match[str], scope: Scope) -> Unit | None:
-    """Return the unit of a match if it is a singular calendar unit."""
+    """Return the unit that a match names, if it is a calendar unit in the singular."""
     name = word(match["unit"])
     unit = scope.words.units[name]
     return unit if unit in _COUNTED and name not in scope.words.plurals else None
@@ -594,7 +594,7 @@ def _unit(match: re.Match[str], scope: Scope) -> Unit | None:
 
 @needs("unit", "which")
 def which_unit(match: re.Match[str], scope: Scope) -> Span | None:
-    """Read "last week", "next year"; a fortnight is not a calendar unit, so it ends or starts today."""
+    """Read "last week", "next year"; a fortnight, which is not a calendar unit, ends or starts today."""
     unit, name = _unit(match, scope), word(match["which"])
     which = scope.words.which[name]
     if unit is None:
@@ -736,7 +736,8 @@ def _until_today(whole: Span, scope: Scope) -> Span:
 
 
 _CLOCK = {Unit.MINUTE, Unit.HOUR}
-_WHOLE = {Unit.MINUTE, Unit.HOUR, Unit.WEEKEND}  # vague counts of these are rounded to whole units
+# A vague count of these units gives whole units, of other units whole days.
+_WHOLE = {Unit.MINUTE, Unit.HOUR, Unit.WEEKEND}
 _HALF_OF = {
     Unit.HOUR: (Unit.MINUTE, 30),
     Unit.DAY: (Unit.HOUR, 12),
@@ -747,7 +748,7 @@ _HALF_OF = {
 
 
 def counted(amount: str, unit: str, words: Words) -> tuple[int, int]:
-    """Return minimum and maximum of an amount in words: ("a couple of", "weeks") is (1, 3)."""
+    """Return the minimum and maximum of an amount in words: ("a couple of", "weeks") is (1, 3)."""
     plain = word(amount).replace("-", " ")
     vague = next((reach for name, reach in words.vague.items() if name in plain), None)
     if vague:
@@ -770,7 +771,7 @@ def _counted(match: re.Match[str], scope: Scope) -> tuple[int, int]:
 
 
 def around(scope: Scope, moment: Span, unit: Unit, least: int, most: int) -> Span:
-    """Return the span `least` to `most` units away (same sign): whole units if exact, days if vague."""
+    """Return the span `least` to `most` units away (same sign): whole units if the count is exact, else days."""
     near, far = sorted((shift(moment.start, unit, least), shift(moment.start, unit, most)))
     if least == most or unit in _WHOLE:
         return Span(scope.unit_around(unit, near).start, scope.unit_around(unit, far).end, unit)
@@ -861,7 +862,7 @@ def announced(match: re.Match[str], scope: Scope) -> Span | None:
 
 
 def stretch(scope: Scope, unit: Unit, count: int) -> Span:
-    """Return the `count` units that end now (or, if negative, start now), in whole days, hours or minutes."""
+    """Return the span of `count` units that ends now (or, if negative, starts now), in whole days, hours or minutes."""
     other = shift(scope.now, unit, -count)
     first, last = sorted((other, scope.now))
     if unit not in _CLOCK:
@@ -943,11 +944,11 @@ def split_winter(match: re.Match[str], scope: Scope) -> Span:
     return _season(match, scope)(int(year) if len(year) > 2 else short_year(int(year), scope))
 
 
-# A lone number is a year only within this distance of the reference: the span of a biography, and plans.
+# A lone number is a year only within this distance of the reference: a lifetime in the past, and plans for the future.
 _BACK, _AHEAD = 130, 30
 _LAST_CENTURY = 1800  # "the 1800s" are a century; "the 1900s" and "2000s" are decades
-_ROUND_YEAR = 2000  # any other multiple of 100 before a thing is probably a count
-_LOOK_BACK = 40  # characters
+_ROUND_YEAR = 2000  # before a thing, any other multiple of 100 is probably a count
+_LOOK_BACK = 40  # characters read before a number
 
 
 def _near(year: int, scope: Scope) -> bool:
@@ -983,7 +984,7 @@ def year_of_thing(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("year")
 def any_year(match: re.Match[str], scope: Scope) -> Span | None:
-    """Read "in 1066": after "in" the year may be far away."""
+    """Read "in 1066": after "in", a year may be in the distant past or future."""
     return None if _is_quantity(match, scope) else years_span(int(match["year"]))
 
 
@@ -1071,12 +1072,13 @@ PartOf = Callable[[re.Match[str], Scope, Span], Span | None]
 
 
 def of_anchor(at_least: timedelta = timedelta()) -> Callable[[PartOf], Build]:
-    """Read the time that starts where a match ends, and pass it to the decorated function, which returns a part or neighbour of it.
+    """Decorate a function that returns a part or neighbour of the time that starts where a match ends.
 
-    The reading ends with that time, and has a year if that has one.
+    The decorator reads this time and passes it to the function. The result ends where this time ends, and has a year if
+    this time has one.
 
     Args:
-        at_least: how long the time must be.
+        at_least: the minimum length of the time.
     """
 
     def read(meaning: PartOf) -> Build:
@@ -1135,7 +1137,7 @@ def _piece(match: re.Match[str], scope: Scope, whole: Span) -> Span:
     """Return the half, third or quarter of `whole` that a match names.
 
     Raises:
-        ValueError: it has not so many.
+        ValueError: `whole` does not have that many of them.
     """
     of, number = scope.words.pieces[word(match["piece"])], scope.words.ordinals[word(match["ordinal"])]
     first = of - 1 if number < 0 else number - 1
@@ -1153,7 +1155,7 @@ def _portion(match: re.Match[str], scope: Scope, whole: Span, *, of_year: bool) 
 
 @needs("ordinal", "clear_month", "unit", "tail")
 def unit_of_month(match: re.Match[str], scope: Scope) -> Span | None:
-    """Read "in der ersten Juniwoche", the same in one word."""
+    """Read "in der ersten Juniwoche", a unit of a month in one word."""
     unit, number = unit_of(match, scope), scope.words.ordinals[word(match["ordinal"])]
     month = _month(match, scope)
     if unit is Unit.WEEKEND:
@@ -1174,7 +1176,7 @@ def _month(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("portion", "unit", "tail")
 def part_of_unit(match: re.Match[str], scope: Scope) -> Span:
-    """Read "Jahresbeginn", "zum Monatsende": of the current unit, or of the year named after it."""
+    """Read "Jahresbeginn", "zum Monatsende": part of the current unit, or of the year that follows."""
     unit = unit_of(match, scope)
     year = year_of_tail(scope, match["tail"]) if unit is Unit.YEAR else None
     whole = scope.unit_around(unit, scope.now) if year is None else years_span(year)
@@ -1259,7 +1261,8 @@ def unit_beside(match: re.Match[str], scope: Scope, anchor: Span) -> Span:
     """Read "the week before Christmas", which ends where Christmas starts; "the month before" is the calendar month."""
     unit, back = unit_of(match, scope), _looks_back(match, scope)
     edge = anchor.start if back else anchor.end
-    if unit is Unit.WEEKEND:  # the last wholly before the edge, or the first that does not start before it
+    # The last weekend that ends before the edge, or the first that does not start before it.
+    if unit is Unit.WEEKEND:
         towards = weekday_before if back else weekday_after
         return containing(Unit.WEEKEND, towards(edge - _ONE_DAY, SATURDAY).start)
     if unit in _CALENDAR:
@@ -1287,7 +1290,7 @@ def weekday_beside(match: re.Match[str], scope: Scope, anchor: Span) -> Span:
 
 
 def _open_ended(meaning: Callable[[re.Match[str], Scope, Span], Span | None]) -> Build:
-    """Read the anchor, the time that starts where a match ends, and pass it to the decorated function, which returns a side of it."""
+    """Decorate a function that returns the time before or after the one that starts where a match ends."""
 
     @wraps(meaning)
     def built(match: re.Match[str], scope: Scope) -> Reading | None:
@@ -1358,7 +1361,7 @@ def joined(first: Reading, match: re.Match[str], scope: Scope) -> Reading | None
 
 
 def _joined(first: Reading, connector: re.Match[str], scope: Scope, start: int) -> Reading | None:
-    """Return the span of a range, both ends included; an end without a year takes the other's."""
+    """Return the span of a range, both ends included; an end without a year gets the year of the other."""
     if present := regex(scope.words.now).match(scope.text, connector.end()):
         kept = onwards(replace(first, start=start), present, scope)
         return replace(kept, open_ended=False) if kept else None
@@ -1378,13 +1381,13 @@ def _joined(first: Reading, connector: re.Match[str], scope: Scope, start: int) 
 
 
 def _is_weekday(reading: Reading, scope: Scope) -> bool:
-    """Return whether a phrase is only a weekday, whose week is then that of the other end."""
+    """Return whether an end of a range is only a weekday; its week is then that of the other end."""
     last = word(scope.text[reading.start : reading.end]).split()[-1]
     return last in scope.words.weekdays and reading.span is not None and reading.span.floating
 
 
 def _earlier(first: Reading, scope: Scope, other: Span) -> Span | None:
-    """Read the first end again in the year of the second, the year before, or the week before its end."""
+    """Read the first end of a range again: in the second's year, in the year before, or in the week before its end."""
     year = other.start.year
     for narrowed in (scope.in_year(year), scope.in_year(year - 1), scope.before(other.start)):
         again = narrowed.read(first.start, Level.PART)

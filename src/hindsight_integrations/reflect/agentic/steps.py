@@ -41,7 +41,7 @@ MOST_STEPS: Mapping[Budget, int] = {Budget.LOW: 5, Budget.MID: 10, Budget.HIGH: 
 
 WRONG_CALLS = 2  # number of consecutive failed tool calls after which the model must answer
 RESULT_SHARE = 0.5  # maximum share of the memory budget for a single result
-CONTEXT_SHARE = 4  # limit of all results together, as a multiple of the limit of one result
+CONTEXT_SHARE = 4  # token limit of all results together, as a multiple of the limit of one result
 
 REPEATED = "this call was made before; its result is above."
 STEPS_TAKEN = "All steps are taken."
@@ -58,13 +58,13 @@ class Progress:
         messages: the conversation.
         steps: tools called.
         calls: number of model calls.
-        tokens_in: prompt tokens reported.
-        tokens_out: completion tokens reported.
-        answer: the model's answer; None before it is given, or if it is written after the loop.
-        why: the reason shown to the model why it must answer now; empty if it may continue.
+        tokens_in: prompt tokens reported by the model.
+        tokens_out: completion tokens reported by the model.
+        answer: the model's answer; None before the model has answered, or if the answer is written after the loop.
+        why: the reason, shown to the model, why it must answer now; empty if it may continue.
         step: the tool call to make next; None if there is none.
         done: whether no more tools are called, so that the answer is next.
-        spent: total tokens of the results so far.
+        spent: total tokens of the tool results so far.
     """
 
     messages: list[PromptMessage]
@@ -94,7 +94,7 @@ class Progress:
         return replace(self, messages=[*self.messages], steps=[*self.steps])
 
     def count(self, answered: RepairedAnswer[LookupStep] | RepairedAnswer[FinalAnswer]) -> None:
-        """Add the cost of a prompt and its repairs."""
+        """Add the calls and tokens of a prompt and its repairs."""
         self.calls += answered.tries
         self.tokens_in += answered.tokens_in
         self.tokens_out += answered.tokens_out
@@ -108,7 +108,7 @@ class AgenticLoop:
     Args:
         query: the question.
         model: the model that chooses steps and answers.
-        context: context of the reflection.
+        context: the context of the reflection.
         index: the memories shown to the model so far.
         streamed: whether the answer is written after the loop instead of in its last step.
 
@@ -244,7 +244,7 @@ class AgenticLoop:
         return taken, message
 
     def _why(self, progress: Progress) -> str:
-        """Return the reason why the model must answer now; "" if it may continue."""
+        """Return the reason why the model must answer now; empty if it may continue."""
         if len(progress.steps) >= self._most_steps:
             return STEPS_TAKEN
         if progress.wrong >= WRONG_CALLS:

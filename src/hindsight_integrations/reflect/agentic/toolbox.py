@@ -55,7 +55,7 @@ class Numbering:
     """Assigns numbers to the shown memories; the numbers continue across results, and a memory keeps its number.
 
     Args:
-        first: the memories shown before, by recall or earlier in the conversation.
+        first: the memories that were shown before, by recall or earlier in the conversation.
     """
 
     def __init__(self, first: CitationIndex) -> None:
@@ -147,7 +147,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """The state shared by the tools of one reflection.
+    """The reads and the numbering that the tools of one reflection share.
 
     Attributes:
         reads: the read operations, limited to the memories the reflection may use.
@@ -298,7 +298,7 @@ def fitting(units: Sequence[RecalledUnit], context: ToolContext) -> list[Recalle
 
 
 def note_on(shown: int, total: int) -> str:
-    """Return a note for an empty or incomplete result; "" for a complete one."""
+    """Return a note on an empty or incomplete result; empty for a complete one."""
     if not total:
         return NOTHING
     if shown < total:
@@ -307,7 +307,7 @@ def note_on(shown: int, total: int) -> str:
 
 
 LONGEST_DESCRIPTION = 500  # characters
-CHARACTERS_A_TOKEN = 4  # average, used to limit results whose tokens are not counted
+CHARACTERS_A_TOKEN = 4  # average, by which results are limited whose tokens are not counted
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
@@ -452,7 +452,7 @@ def _usage(name: str, parameters: Mapping[str, Any], description: str) -> str:
 
 
 def _read(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parse arguments that are JSON strings although their schema requires an object or a list."""
+    """Parse those arguments that are JSON strings although the tool's schema requires an object or a list."""
     found = dict(arguments)
     for name, value in arguments.items():
         wanted = parameters.get(name, {}).get("type")
@@ -460,7 +460,7 @@ def _read(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[s
             try:
                 found[name] = json.loads(value)
             except json.JSONDecodeError:
-                continue  # the tool reports the invalid value
+                continue  # not valid JSON: the tool reports the value
     return found
 
 
@@ -497,8 +497,8 @@ async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult
     return replace(shown, lines=figures + shown.lines, note=shown.note if shown.lines or not figures else "")
 
 
-MOST_TURNS = 20  # per search
-FEWEST_LETTERS = 2  # a single letter occurs in nearly every turn
+MOST_TURNS = 20  # maximum number of turns per search
+FEWEST_LETTERS = 2  # minimum number of letters to search for; a single letter occurs in nearly every turn
 
 
 class SearchTurnsArguments(Dated):
@@ -522,7 +522,7 @@ async def search_turns(arguments: SearchTurnsArguments, context: ToolContext) ->
     )
 
 
-MOST_SORTS = 30  # kinds and categories listed if nothing matches
+MOST_SORTS = 30  # maximum number of kinds and categories listed if nothing matches
 
 CITED = "If the answer uses this value, give the numbers of the memories that entered in `based_on`."
 
@@ -574,7 +574,7 @@ async def aggregate(arguments: AggregateArguments, context: ToolContext) -> Tool
 
 
 async def _sorts(words: RecordSelection, context: ToolContext) -> tuple[str, ...]:
-    """List the existing kinds and categories of records, of the same kind and entity if there are any, for an empty result."""
+    """List kinds and categories of existing records for an empty result: those of the same kind and entity, if any."""
     for wider in (
         RecordSelection(words.kind, entity=words.entity),
         RecordSelection(entity=words.entity),
@@ -633,7 +633,7 @@ async def mental_models(arguments: MentalModelsArguments, context: ToolContext) 
     return ToolResult(lines, note=note_on(len(found), len(found)))
 
 
-LONGEST_PASSAGE = 6_000  # characters shown; a passage has about 3,000
+LONGEST_PASSAGE = 6_000  # maximum number of characters shown; a passage has about 3,000
 
 
 def _bare(given: object) -> object:
@@ -655,7 +655,7 @@ async def expand(arguments: ExpandArguments, context: ToolContext) -> ToolResult
     lines = [turn_line(context.numbers.turn(turn, (item,)), turn) for turn in sources.turns]
     if sources.passage:
         context.numbers.quote(sources.passage, (item,))
-    # Mark each line, since a line of a document may look like a numbered memory.
+    # Each line is marked, because a line of a document may look like a numbered memory.
     lines += [f"| {line}" for line in sources.passage[:LONGEST_PASSAGE].splitlines()]
     return ToolResult(tuple(lines), (item.unit.id,) if lines else (), "" if lines else NOTHING)
 
@@ -667,7 +667,7 @@ class ChronologyArguments(Dated):
 
 
 async def chronology(arguments: ChronologyArguments, context: ToolContext) -> ToolResult:
-    """List all facts of a period, ordered by when they happened or else were mentioned."""
+    """List all facts of a period, ordered by the time at which they happened, or else were mentioned."""
     if arguments.start is None or arguments.end is None:
         raise ToolProblem("start and end are missing. Give both as YYYY-MM-DD.")
     found = await context.reads.listed(
@@ -681,7 +681,7 @@ DEEPEST = 50  # maximum number of nested operations
 LARGEST_EXPONENT = 100
 MOST_PLACES = 20  # maximum number of decimal places for rounding
 DIGITS = 50  # precision of the arithmetic
-_MOST = Decimal("1e30")  # limit of every intermediate value; realistic amounts are far smaller
+_MOST = Decimal("1e30")  # maximum size of every intermediate value; realistic amounts are far smaller
 
 _BINARY: Mapping[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
     ast.Add: operator.add,
@@ -872,5 +872,5 @@ class Toolbox:
 
 
 def call_key(tool: str, arguments: Mapping[str, object]) -> str:
-    """Return a key that is equal for identical calls."""
+    """Return a key that is the same for identical calls."""
     return f"{tool} {json.dumps(arguments, sort_keys=True)}"

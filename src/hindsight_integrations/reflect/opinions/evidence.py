@@ -37,13 +37,13 @@ CAUTIOUS_SHARES = {4: 5 / 6, 5: 2 / 3}
 
 
 def step_of(profile: BankProfile, config: OpinionConfig) -> float:
-    """Return the step size of new evidence rows under a profile: a of paper eq. 26, or alpha of the other update rule.
+    """Return the step size of new evidence rows under a profile: a of paper eq. 26, or alpha of the other rule.
 
     Big Five profiles have no skepticism trait and use the full step.
 
     Args:
         profile: current profile of the bank.
-        config: update rule, step size, and whether cautious profiles use smaller steps.
+        config: the update rule, the step size, and whether skeptical profiles use smaller steps.
     """
     step = config.step if config.rule is UpdateRule.ADDITIVE else STRONG_SUPPORT
     if config.cautious_steps and isinstance(profile.disposition, Disposition):
@@ -54,9 +54,9 @@ def step_of(profile: BankProfile, config: OpinionConfig) -> float:
 def sources_of(unit: MemoryUnit, turns: Sequence[SourceTurn]) -> tuple[str, ...]:
     """Return the sources of a memory, sorted; empty if it cannot be evidence.
 
-    The source is the speaker, not a quoted person. Without stored turns it is the document, the speaker or the thread. The
-    agent's own words are not evidence, so that it cannot reinforce its own beliefs. Its experiences in a conversation
-    without stored turns are not evidence either, since they may come from the agent alone.
+    The source is the speaker, not a quoted person. For a memory without stored turns, it is the document, the speaker
+    or the thread. The agent's own words are not evidence, so that it cannot reinforce its own beliefs. Its experiences
+    in a conversation without stored turns are not evidence either, since they may come from the agent alone.
 
     Args:
         unit: the memory.
@@ -116,14 +116,13 @@ def read_facts(
     }
 
 
-ALIKE = (
-    0.25  # position between the link (0) and the duplicate threshold (1) from which texts count as the same
-)
+# Position between the link threshold (0) and the duplicate threshold (1) from which texts count as the same.
+ALIKE = 0.25
 PINNED = 0.0  # the same position for texts that also have a number or a day in common
 
 
 def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:
-    """Check whether two facts state the same thing, regardless of the speaker; the order does not matter.
+    """Check whether two facts state the same thing, regardless of their speakers and of their order.
 
     The check prefers false matches to false mismatches: a false match moves an opinion too little, while a repetition counted
     twice lets a user change the agent's opinion by repeating a statement. Facts with conflicting specifics never match,
@@ -157,7 +156,7 @@ class AssessedFact:
         assessment: its effect on the opinion.
         strength: strength of the effect.
         reason: explanation for the user; truncated to 200 characters.
-        restates: ids of facts it repeats, according to the model; facts from other sources are ignored.
+        restates: ids of facts that this fact repeats, according to the model; facts from other sources are ignored.
     """
 
     fact: Fact
@@ -186,7 +185,7 @@ def is_evidence(fact: Fact, log: OpinionLog) -> bool:
 def unsaid(
     log: OpinionLog, facts: Iterable[Fact], known: Mapping[str, Fact], *, thresholds: Thresholds
 ) -> list[Fact]:
-    """Return the new facts to assess, in order of mention; omit facts in which all sources repeat themselves.
+    """Return the new facts to assess, in order of mention; omit facts that all of their sources have stated before.
 
     Args:
         log: the opinion.
@@ -229,7 +228,8 @@ def evidence_rows(
         thresholds: thresholds of the embedder.
         rule: update rule of new rows.
         step: step size of new rows, see `step_of`.
-        repeating: facts not assessed because they repeat others; they get a row only if those have one.
+        repeating: facts that were not assessed because they repeat others; a fact gets a row only if one of those has a
+            row.
     """
     judged = {each.fact.unit.id: each for each in assessed}
     facts = {fact.unit.id: fact for fact in (*repeating, *(each.fact for each in assessed))}
@@ -279,7 +279,7 @@ def _again(
     rule: UpdateRule,
     step: float,
 ) -> EvidenceWrite:
-    """Return the row of a repeated fact. The reason is not copied, since it may quote memories that are erased later."""
+    """Return the row of a repeated fact, without the first row's reason, which may quote memories erased later."""
     neutral = AssessedFact(fact, Assessment.NEUTRAL, EvidenceStrength.MILD, FORMED_WITH)
     row = _row(neutral, log, rule=rule, step=step)
     ids = tuple(each.unit.id for each in same)
@@ -302,7 +302,7 @@ def _again(
 def _said_before(
     fact: Fact, heard: Iterable[Fact], named: Collection[str], thresholds: Thresholds
 ) -> list[Fact]:
-    """Return earlier facts that this fact repeats, from the same sources, in order of mention; the model named those in `named`."""
+    """Return earlier facts from the same sources that this fact repeats, by its text or according to `named`."""
     sources = frozenset(fact.sources)
     return sorted(
         (
@@ -326,10 +326,10 @@ def _mentioned(fact: Fact) -> tuple[datetime, str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topic:
-    """The entities and the vector of a memory, by which candidates are found.
+    """The entities and the vector of a memory, by which opinions and facts are matched.
 
     Attributes:
-        telling: ids of the entities it mentions that few other memories mention, except the user, the agent and speakers.
+        telling: ids of the entities it mentions that few others mention, except the user, the agent and speakers.
         hubs: ids of the entities it mentions that many memories mention, with the same exceptions.
         vector: vector of the text (dimension,).
     """
@@ -340,7 +340,7 @@ class Topic:
 
 
 def may_bear_on(opinion: Topic, fact: Topic, thresholds: Thresholds) -> bool:
-    """Check whether a fact may be evidence for an opinion: it shares an entity or is similar (paper eq. 25).
+    """Check whether a fact may be evidence for an opinion: they share an entity or are similar (paper eq. 25).
 
     If they share only a hub, their cosine must also reach the channel floor.
     """
@@ -412,10 +412,10 @@ def held_opinions(reader: LedgerReader, bank: str, logs: Sequence[OpinionLog]) -
 
 
 def find_near(one: Topic, held: Sequence[HeldOpinion], thresholds: Thresholds) -> list[HeldOpinion]:
-    """Return up to five opinions that may have the same subject, most similar first.
+    """Return up to five held opinions that may have the same subject as a new one, most similar first.
 
-    They reach the link threshold, or share an entity and reach the channel floor. Hubs count, since all memories of a
-    small bank may be about one subject.
+    Their cosine reaches the link threshold, or they share an entity and their cosine reaches the channel floor. Hubs
+    count, since all memories of a small bank may be about one subject.
 
     Args:
         one: topic of the new opinion.

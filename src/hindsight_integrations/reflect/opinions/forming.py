@@ -1,6 +1,7 @@
-"""Form opinions: store new ones, and use the grounds of the others as evidence for held opinions (paper section 5.4.2).
+"""Form opinions: store new ones, and use the grounds of known ones as evidence for held opinions (paper section 5.4.2).
 
 The bank is read, opinions are compared and decided, and the result is committed once. If the bank changes before the
+commit, the opinions are decided again.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ class Grounds:
         return next((unit.tags for unit in self.units if unit.tags), ())
 
     def fault(self, named: Collection[str]) -> str:
-        """Return the reason an opinion cannot be based on these memories; "" if it can.
+        """Return the reason why an opinion cannot be based on these memories; empty if it can.
 
         Args:
             named: ids of all memories it is based on.
@@ -134,7 +135,7 @@ def read_grounds(reader: LedgerReader, bank: str, unit_ids: Sequence[str]) -> Gr
 
 
 def entities_of(proposal: ProposedOpinion, grounds: Grounds, known: Mapping[str, Entity]) -> list[Entity]:
-    """Return the known entities the opinion lists, and those of its grounds that it names.
+    """Return the known entities that an opinion lists, and the entities of its grounds that its text names.
 
     Args:
         proposal: the opinion.
@@ -195,11 +196,11 @@ class OpinionDraft:
 
     Attributes:
         proposal: the proposed opinion.
-        fault: why it cannot be stored; empty if it can.
+        fault: the reason why it cannot be stored; empty if it can.
         unit: the unit that would be stored.
         vector: vector of the unit (dimension,).
         entities: entities it is about.
-        same: the held opinion with the same text.
+        same: the held opinion with the same text; None if there is none.
         near: opinions that may be about the same subject; empty if `same` is set.
     """
 
@@ -222,9 +223,9 @@ class Situation:
         profile_number: number of the current profile change; 0 if there is none.
         drafts: the proposed opinions.
         logs: all opinions of the bank.
-        grounds: grounds of each draft.
+        grounds: the grounds of each draft.
         facts: cited facts, and evidence for the opinions near the drafts, by unit id.
-        before: the recorded outcome, if the operation was already recorded.
+        before: the outcome of this operation, if it is already recorded.
     """
 
     revision: int
@@ -302,7 +303,7 @@ def _units(
     bank: str,
     tokens: TokenCounter,
 ) -> list[MemoryUnit]:
-    """Build the units of the opinions; if an id is taken, by an invalid wording or one with other tags, use another."""
+    """Build the units of the opinions; if an invalid wording, or one with other tags, has the id, use another."""
     counts = tokens.count([each.text for each in proposed])
     units = []
     for place, (each, stands_on, count) in enumerate(zip(proposed, grounds, counts, strict=True)):
@@ -341,7 +342,7 @@ class PairRelation:
 
     Attributes:
         relation: the relation.
-        strength: how strongly the new one supports or contradicts it.
+        strength: how strongly the new opinion supports or contradicts the held one.
         reason: the model's explanation.
     """
 
@@ -431,7 +432,7 @@ ALREADY_WEIGHED = "it adds no new evidence"
 REACHED_AGAIN = "the same opinion was formed again from this fact"
 
 _ORDER = (Relation.SAME, Relation.REFINES, Relation.OPPOSES)
-"""Precedence if an opinion has several relations."""
+"""The precedence of relations, for an opinion with several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,7 +441,7 @@ class OpinionDecision:
 
     Attributes:
         change: the reported outcome.
-        assessment: its effect on the held opinion; None if it becomes a new opinion or is dropped.
+        assessment: the effect on the held opinion; None if the proposed one becomes a new opinion or is dropped.
         evidence: evidence rows for held opinions.
     """
 
@@ -527,7 +528,7 @@ class _Decider:
         return self._of_held(draft, bearing) if bearing else self._form(draft)
 
     def _said_before(self, draft: OpinionDraft) -> OpinionDraft | None:
-        """Return an earlier opinion of the same answer with the same meaning, if any."""
+        """Return an earlier opinion of the same answer with the same meaning; None if there is none."""
         return next((each for each in self.kept if self._says_the_same(draft, each)), None)
 
     def _says_the_same(self, one: OpinionDraft, other: OpinionDraft) -> bool:
@@ -656,7 +657,7 @@ def _move(
     if change.outcome is OpinionOutcome.FORMED:
         return OpinionMove(change, OpinionMovement.FORM, after=change.confidence)
     held = before.get(opinion_id)
-    if held is None:  # refused, or a duplicate within the answer
+    if held is None:  # the opinion was refused, or duplicates another of the answer
         return OpinionMove(change, OpinionMovement.NEUTRAL)
     wording = held_wording(held) or held.versions[-1]
     return OpinionMove(
@@ -703,7 +704,7 @@ BUSY = "the bank changed during every try to store it"
 
 @dataclass(frozen=True, slots=True)
 class FormedOpinions:
-    """The outcome of an answer's opinions, predicted before the commit and final after it.
+    """The outcome of an answer's opinions: before the commit a prediction, after it final.
 
     Attributes:
         changes: outcome of each opinion, in the given order; for a repeated operation, the recorded outcome.
@@ -762,7 +763,7 @@ async def assess_opinions(
     relations = relations or Relations()
     try:
         situation = await services.workers.read(read_situation, proposed, occasion, projector, services)
-    except ModelError:  # of the embedder; the answer is still returned
+    except ModelError:  # raised by the embedder; the answer is still returned
         refused = _refused(proposed, NOT_EMBEDDED, relations)
         return AssessedOpinions(proposed, occasion, relations, refused)
     if situation.before is not None:
@@ -778,7 +779,7 @@ async def assess_opinions(
 async def commit_opinions(
     assessed: AssessedOpinions, projector: Projector, services: Services
 ) -> FormedOpinions:
-    """Store new opinions, and the grounds of the others as evidence for held ones, in one commit.
+    """Store the new opinions, and the grounds of opinions already held as evidence for these, in one commit.
 
     If the bank has changed, the opinions are assessed again first.
 
@@ -801,7 +802,7 @@ async def commit_opinions(
 
 
 async def _compare(situation: Situation, relations: Relations, model: LanguageModel) -> None:
-    """Compare new opinions with those near them; if the model fails, the new ones are not stored."""
+    """Compare new opinions with the held ones near them; if the model fails, the new ones are not stored."""
     compared = [Comparison(draft.proposal.text, draft.near) for draft in situation.drafts if draft.near]
     try:
         await relate(compared, model, relations)
@@ -830,7 +831,7 @@ def _refused(proposed: Sequence[ProposedOpinion], reason: str, relations: Relati
 
 
 def _commit(decision: Decision, situation: Situation, occasion: Occasion, projector: Projector) -> bool:
-    """Commit if opinions and grounds are unchanged; else return False and write nothing."""
+    """Commit the decision if opinions and grounds are unchanged; else return False and write nothing."""
     if not decision.writes_anything and not occasion.operation:
         return True
     try:

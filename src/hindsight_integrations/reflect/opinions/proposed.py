@@ -23,12 +23,12 @@ from hindsight_integrations.reflect.citations import (
 )
 from hindsight_integrations.reflect.context import ReflectContext
 
-LONGEST_OPINION = 500  # characters; the prompts ask for 300
-FEWEST_WORDS = 4  # a shorter statement cannot include a reason
+LONGEST_OPINION = 500  # maximum number of characters; the prompts ask for 300
+FEWEST_WORDS = 4  # minimum number of words; a shorter statement cannot include a reason
 
 
 def fault(text: str, languages: Sequence[Language]) -> str:
-    """Describe why a text cannot be stored as an opinion; "" if it can.
+    """Return the reason why a text cannot be stored as an opinion; empty if it can.
 
     The quality of the reasoning is not checked. The first person is not required in languages
     without a list of personal pronouns.
@@ -67,7 +67,7 @@ class ProposedOpinion:
 
     Attributes:
         text: the text to store.
-        confidence: in [0, 1].
+        confidence: the confidence in it, in [0, 1].
         reasoning: the reason for it.
         grounds: ids of the memories it is based on, including those it used without citing.
         cited: ids of the memories it cites; only these count as evidence for an opinion already held.
@@ -85,7 +85,7 @@ class ProposedOpinion:
 def opinion_faults(
     opinion: AnsweredOpinion, sources: Sequence[str], languages: Sequence[Language]
 ) -> Iterator[str]:
-    """Describe to the model why an opinion cannot be stored; empty if it can.
+    """Yield the reasons why an opinion cannot be stored, for the model; none if it can.
 
     Args:
         opinion: the opinion in the model's answer.
@@ -127,7 +127,7 @@ NOT_EXTRACTED = "it is based on a message whose facts have not been extracted ye
 def opinion_problems(
     opinion: AnsweredOpinion, shown: CitationIndex, query: ReflectQuery, languages: Sequence[Language]
 ) -> Iterator[str]:
-    """Describe the faults of an opinion for the model; empty if there are none."""
+    """Yield the faults of an opinion, for the model; none if it has none."""
     cited = references(opinion.based_on, shown)
     yield from reference_faults(cited, shown)
     if cited.none and not cited.unknown:
@@ -188,7 +188,7 @@ def _all_grounds(shown: CitationIndex) -> list[Ground]:
 def read_opinions(
     answered: Sequence[AnsweredOpinion], shown: CitationIndex, query: ReflectQuery, context: ReflectContext
 ) -> tuple[ProposedOpinion | OpinionChange, ...]:
-    """Return each opinion of an answer as it may be stored, or as refused; empty if opinions are off.
+    """Return each opinion of an answer in the form to store, or as refused; empty if opinions are off.
 
     Args:
         answered: the opinions in the answer; those beyond the first five are refused.

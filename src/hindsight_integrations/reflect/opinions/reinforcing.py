@@ -79,7 +79,7 @@ class OpinionEvidence:
         wording: its current wording.
         known: facts already in its log or grounds, by unit id.
         asked: new facts to assess, in order of mention.
-        repeating: new facts in which all sources repeat themselves.
+        repeating: new facts that all of their sources have stated before.
     """
 
     log: OpinionLog
@@ -156,7 +156,7 @@ def _opinion_evidence(
 def _fresh(
     held: Sequence[tuple[OpinionLog, OpinionVersion]], reader: LedgerReader, bank: str
 ) -> dict[int, tuple[str, ...]]:
-    """Return, for each `assessed_to` revision of these opinions, the unit ids of the facts added since."""
+    """Return, for each `assessed_to` revision of these opinions, the unit ids of the facts added after it."""
     return {
         revision: tuple(reader.units.unit_ids(bank, reader.opinions.facts_since(bank, revision)).values())
         for revision in {log.assessed_to for log, _ in held}
@@ -208,7 +208,7 @@ class AssessorVerdict:
 
     Attributes:
         assessed: how the fact bears on the opinion.
-        rewording: the new wording in the model's answer; empty if the wording does not change.
+        rewording: the new wording according to the model; empty if the wording does not change.
         grounds: ids of the facts that the rewording is based on, the assessed one first.
     """
 
@@ -223,7 +223,7 @@ def pair_key(opinion: OpinionEvidence, fact: Fact) -> PairKey:
 
 
 def next_batch(pending: PendingAssessment, tried: Collection[PairKey]) -> list[FactOpinionPair]:
-    """Return the next pairs to assess, as many as fit one prompt; empty if all were tried.
+    """Return the next pairs to assess, as many as fit one prompt; empty if all pairs were tried.
 
     Only opinions with the same tags share a prompt, so that no reason quotes memories with other tags.
     """
@@ -246,7 +246,7 @@ def next_batch(pending: PendingAssessment, tried: Collection[PairKey]) -> list[F
 
 
 def _pairs(pending: PendingAssessment, tried: Collection[PairKey]) -> Iterator[FactOpinionPair]:
-    """Yield the pairs not yet tried, ordered by tags, then opinion, then mention."""
+    """Yield the pairs that were not tried yet, ordered by tags, then opinion, then time of mention."""
     for opinion in sorted(pending.opinions, key=lambda each: each.log.tags):
         for fact in opinion.asked:
             if pair_key(opinion, fact) not in tried:
@@ -254,7 +254,7 @@ def _pairs(pending: PendingAssessment, tried: Collection[PairKey]) -> Iterator[F
 
 
 def _earlier(opinion: OpinionEvidence, fact: Fact) -> tuple[Fact, ...]:
-    """Return facts of the same sources, in the log or to be assessed, nearest first."""
+    """Return facts from the same sources as this fact, in the log or to be assessed, nearest first."""
     before = opinion.asked[: opinion.asked.index(fact)]
     same = (
         one for one in (*opinion.known.values(), *before) if not set(fact.sources).isdisjoint(one.sources)
@@ -284,7 +284,7 @@ class Rewording:
 
 
 def rewording_fault(text: str, pair: FactOpinionPair, languages: Sequence[Language]) -> str:
-    """Describe why a text cannot be a new wording of a pair's opinion; "" if it can.
+    """Return the reason why a text cannot be a new wording of a pair's opinion; empty if it can.
 
     It must be a valid opinion, and each of its numbers must occur in the old wording or the fact.
     """
@@ -305,7 +305,7 @@ def may_reword(assessment: Assessment, strength: EvidenceStrength) -> bool:
 
 
 def rewording(opinion: OpinionEvidence, verdicts: Sequence[AssessorVerdict], bank: str) -> Rewording | None:
-    """Return the new wording, from the newest fact with a usable one; None if the wording does not change.
+    """Return the new wording, from the newest fact whose verdict has a usable one; None if nothing changes.
 
     Args:
         opinion: the opinion.
@@ -481,21 +481,20 @@ class AssessmentPrompt:
         return completed_grounds(text, own, [*facts, *opinions], self._languages)
 
     def _fault(self, one: AnsweredAssessment, pair: FactOpinionPair) -> str:
-        """Describe the fault of a rewording; "" if there is none or the rewording would not be used."""
+        """Return the fault of a rewording; empty if it has none or would not be used."""
         if not one.rewording.strip() or not may_reword(one.assessment, one.strength):
             return ""
         return rewording_fault(one.rewording, pair, self._languages)
 
 
-CONFLICTS = (
-    8  # maximum number of failed commits because opinions or facts changed; then the task is retried later
-)
-TRIES_OF_MODEL = 3  # number of task attempts; on the last one, pairs without a usable answer are skipped
+# Maximum number of commits that fail because opinions or facts changed; after these, the task is retried later.
+CONFLICTS = 8
+TRIES_OF_MODEL = 3  # number of task attempts; on the last attempt, pairs without a usable answer are skipped
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvidenceDecision:
-    """The writes that follow from the verdicts, and the pairs without one.
+    """The writes that follow from the verdicts, and the pairs without a verdict.
 
     Attributes:
         evidence: rows for the logs.
@@ -516,10 +515,11 @@ async def reinforce(task: Task, model: LanguageModel, projector: Projector, serv
     If the pairs need several prompts, each batch is committed as it is assessed, so that no pair is assessed twice.
     If the bank changes before a commit, it is read again and only new pairs are assessed.
 
-    Pairs without a usable assessment are retried in the next attempt of the task, and skipped in the third.
+    Pairs without a usable assessment are retried in the next attempt of the task, and skipped in its third.
 
     Raises:
-        MalformedOutput: pairs are missing after repairs, with tries left; verdicts received so far are written.
+        MalformedOutput: pairs have no assessment, even after repairs, and the task has attempts left; the verdicts
+            received so far are written.
         ModelUnavailable: the model could not be reached; batches assessed before are written.
         ModelRefused: the service rejected the API key.
         RevisionConflict: opinions or facts changed during every try.
@@ -650,7 +650,7 @@ def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWr
 
 
 def _commit(writes: WriteSet, pending: PendingAssessment, projector: Projector) -> bool:
-    """Commit if opinions and facts are unchanged; else return False and write nothing."""
+    """Commit the writes if opinions and facts are unchanged; else return False and write nothing."""
     if writes.completed_tasks == () and not _writes_anything(writes):
         return True
     try:
