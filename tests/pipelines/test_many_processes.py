@@ -13,6 +13,8 @@ from typing import TypeVar
 import psycopg
 import pytest
 import sqlalchemy as sa
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.storage.chat_store import SimpleChatStore
 from postgres_server import Databases
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.pool import PoolProxiedConnection
@@ -29,6 +31,7 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.postgresql import PostgresDatabase, checked_address
+from hindsight_integrations.llamaindex import HindsightMemory
 from hindsight_integrations.model.clock import SystemClock
 from hindsight_integrations.testing.doubles import HashEmbedder
 
@@ -285,3 +288,13 @@ def test_the_command_line_takes_an_address(address: str) -> None:
         assert worker.stdout.readline().startswith("working for postgresql://")
         worker.terminate()
         assert worker.wait(60) == 0
+
+
+def test_chats_need_a_store_of_their_own(process: Process) -> None:
+    """LlamaIndex's memory says that it cannot keep chats in the database, and works with a store that is passed."""
+    bank = process().bank("alice")
+    with pytest.raises(InvalidRequest, match="has no data directory for chats"):
+        HindsightMemory(bank, session_id="s")
+    memory = HindsightMemory(bank, session_id="s", chat_store=SimpleChatStore())
+    memory.put(ChatMessage(role="user", content=LISBON))
+    assert LISBON in str(memory.get("Where does Alice live?"))

@@ -572,7 +572,11 @@ def forget(
         receipt = opened.forget(**chosen)  # type: ignore[arg-type] # by field
     console.print(f"erased {memories(len(receipt.unit_ids))}")
     if not receipt.files_clean:
-        console.print("another process is reading the memory; the files are scrubbed when it is next opened")
+        console.print(
+            "the database's own files and backups are its operator's to clean"
+            if is_database(path)
+            else "another process is reading the memory; the files are scrubbed when it is next opened"
+        )
 
 
 def _erased(counts: Mapping[str, int]) -> str:

@@ -19,7 +19,7 @@ from sqlalchemy.pool import NullPool
 
 from hindsight_integrations import BankNotFound, BankNotOpen, BankReference, InvalidRequest, bank_at
 from hindsight_integrations.concurrency.workers import InFlight
-from hindsight_integrations.errors import shown
+from hindsight_integrations.errors import is_database, shown
 from hindsight_integrations.llamaindex.messages import checked_chat_store, without_memories
 from hindsight_integrations.model.turns import CHATS_FILE, CHATS_TABLE
 
@@ -79,7 +79,16 @@ def chat_store_beside(bank: BankReference) -> AnyChatStore:
     """Return the default chat store: a SQLite file in the data directory, or for in-memory banks a store in memory.
 
     The store in memory lasts as long as the engine.
+
+    Raises:
+        InvalidRequest: the bank is in a database, which has no data directory.
     """
+    if is_database(bank.place):
+        raise InvalidRequest(
+            "chat_store",
+            "a memory on PostgreSQL has no data directory for chats",
+            "Pass one: SQLAlchemyChatStore('chats', async_database_uri='postgresql+psycopg://...').",
+        )
     if bank.place.startswith(":memory:"):
         with _looking_up:
             if bank.place not in _in_memory:

@@ -65,7 +65,7 @@ class ForgetReceipt(Displayed):
         dry_run: True if nothing was erased; the same call without `dry_run` erases this content.
         names: for a dry run, the normalised names that entities would lose, including those of erased entities, sorted.
         files_clean: True if the files were rewritten. False if another process was reading the ledger; the next forget or
-            open tries again.
+            open tries again. Always False on PostgreSQL, whose operator cleans its files (docs/scale.md).
         restored: the ids of memories and items that are valid again because the statement that ended them was erased.
     """
 
@@ -84,7 +84,7 @@ class ForgetReceipt(Displayed):
             "dry run" if self.dry_run else "erased",
             *(counts or ["nothing"]),
             f"{len(self.restored):,} restored" if self.restored else "",
-            "" if self.files_clean else "files not rewritten yet",
+            "" if self.files_clean else "files not rewritten",
         )
 
     def _display_tables(self) -> tuple[Table, ...]:

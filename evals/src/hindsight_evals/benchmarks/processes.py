@@ -3,7 +3,8 @@
     hindsight-evals bench processes [--rounds 300] [--serving 2] [--working 2] [--banks 20] [--seed 7] [--out FILE]
 
 Serving processes retain, recall and forget, and leave tasks; working processes run the tasks. Each round kills a process or
-the server with SIGKILL, cuts connections, or lets commits reach the server and drops their answers. A checker then reads all
+the server with SIGKILL, cuts connections, lets commits reach the server and drops their answers, or stops a process for a
+while (SIGSTOP). A checker then reads all
 clients' logs and the database: everything acknowledged is there exactly once unless it was forgotten, nothing forgotten is
 there, no read is older than an acknowledged write, and every task has had its effect once. Exits with 1 on any problem.
 """
@@ -12,8 +13,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -45,6 +48,7 @@ class Disturbance:
     SERVER = "the server killed"
     CUT = "connections cut"
     ANSWERS = "answers to commits lost"
+    PAUSE = "a process stopped for a while"
 
 
 @dataclass(slots=True)
@@ -71,6 +75,15 @@ class Cluster:
         victim.join()
         self.start(self.processes.pop(victim))
 
+    def pause(self, rng: random.Random) -> None:
+        """Stop a serving process for a moment, during which the others write and erase."""
+        serving = [process for process, role in self.processes.items() if role is Role.SERVE]
+        victim = rng.choice(serving)
+        if victim.pid is not None:
+            os.kill(victim.pid, signal.SIGSTOP)
+            time.sleep(rng.uniform(0.2, 1.0))
+            os.kill(victim.pid, signal.SIGCONT)
+
     def revive(self) -> list[str]:
         """Replace processes that ended by themselves; return what they were."""
         ended = [process for process in self.processes if not process.is_alive()]
@@ -82,7 +95,14 @@ class Cluster:
 def disturb(cluster: Cluster, server: Server, rng: random.Random) -> None:
     """One disturbance."""
     kind = rng.choices(
-        (Disturbance.PROCESS, Disturbance.SERVER, Disturbance.CUT, Disturbance.ANSWERS), (55, 10, 15, 20)
+        (
+            Disturbance.PROCESS,
+            Disturbance.SERVER,
+            Disturbance.CUT,
+            Disturbance.ANSWERS,
+            Disturbance.PAUSE,
+        ),
+        (40, 5, 15, 20, 20),
     )[0]
     cluster.disturbances[kind] += 1
     match kind:
@@ -94,6 +114,8 @@ def disturb(cluster: Cluster, server: Server, rng: random.Random) -> None:
             cluster.proxy.cut(rng.choice((0.3, 1.0)), rng)
         case Disturbance.ANSWERS:
             cluster.proxy.arm(rng.randint(1, 3))
+        case Disturbance.PAUSE:
+            cluster.pause(rng)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
