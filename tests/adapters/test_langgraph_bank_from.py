@@ -103,7 +103,7 @@ def test_going_back_in_time_without_the_user_says_to_merge_the_user_id(light: Hi
     graph = remembering(light)
     graph.invoke(STATEMENT, **run(config={"user_id": "ann"}))
     before = next(s for s in graph.get_state_history(run()["config"]) if s.next == ("retain",))
-    with pytest.raises(InvalidRequest, match=r"snapshot\.config.*Merge"):
+    with pytest.raises(InvalidRequest, match=r"snapshot\.config.*Add"):
         graph.invoke(None, before.config)
     graph.invoke(None, {"configurable": {**before.config["configurable"], "user_id": "ann"}})
     assert light.bank("ann").count() == 1

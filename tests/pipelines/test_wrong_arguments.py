@@ -349,6 +349,7 @@ OPENING = [
     "clock",
     "time_parser",
     "redact",
+    "cache",
 ]
 
 

@@ -16,7 +16,7 @@ from hindsight_integrations.ledger.sql import raw
 WHOLE_BANK = {"count", "vector_count"}
 """Asked when a bank is opened, or an index failed."""
 
-WITHOUT_SINCE = {"bank", "revision", "graph_epoch", "mark", "roles", "knows", "waiting"}
+WITHOUT_SINCE = {"bank", "embedder", "revision", "graph_epoch", "mark", "roles", "knows", "waiting"}
 BY_IDS = {"vectors_of", "told"}
 BOUNDED = ("SCAN ledger", "SCAN ids_given", "SCAN block")
 """One row, the ids that were asked for, and a block of what the select inside found by index."""
