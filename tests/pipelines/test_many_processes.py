@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 import threading
@@ -19,7 +20,7 @@ from postgres_server import Databases
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.pool import PoolProxiedConnection
 
-from hindsight_integrations import Hindsight, HindsightConfig
+from hindsight_integrations import Hindsight, HindsightConfig, Message
 from hindsight_integrations.config import KeywordBackend, StorageConfig
 from hindsight_integrations.errors import (
     BankForgotten,
@@ -298,3 +299,32 @@ def test_chats_need_a_store_of_their_own(process: Process) -> None:
     memory = HindsightMemory(bank, session_id="s", chat_store=SimpleChatStore())
     memory.put(ChatMessage(role="user", content=LISBON))
     assert LISBON in str(memory.get("Where does Alice live?"))
+
+
+def test_a_memory_moves_to_a_database_and_back(address: str, tmp_path: Path) -> None:
+    """`move` copies every bank with its history; repeated, it copies what is missing."""
+    with Hindsight.open(tmp_path / "old", embeddings=HashEmbedder(), reranker=None, config=CONFIG) as engine:
+        for name in ("alice", "bob"):
+            bank = engine.bank(name)
+            bank.retain([Message(LISBON, name), Message("She bought a red bicycle.", name)])
+            bank.withdraw(bank.recall("bicycle").units[0].unit.id)
+    program = [sys.executable, "-m", "hindsight_integrations.cli", "move"]
+    steps = [
+        (str(tmp_path / "old"), address),
+        (str(tmp_path / "old"), address),
+        (address, str(tmp_path / "new")),
+    ]
+    said = [
+        subprocess.run([*program, *step], check=True, capture_output=True, text=True).stdout for step in steps
+    ]
+    assert [text.count("there already") for text in said] == [0, 2, 0]
+    archives = []
+    for folder in ("old", "new"):
+        with Hindsight.open(
+            tmp_path / folder, embeddings=HashEmbedder(), reranker=None, config=CONFIG
+        ) as engine:
+            assert [unit.text for unit in engine.bank("bob").recall("Lisbon").units] == [f"bob: {LISBON}"]
+            exported = io.StringIO()
+            engine.bank("alice").archive.export(exported)
+            archives.append(exported.getvalue())
+    assert archives[0] == archives[1]

@@ -8,7 +8,7 @@ import signal
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
@@ -629,6 +629,35 @@ def import_bank(
     with _open(path) as hindsight:
         count = hindsight.bank(bank).archive.load(file)
     output().print(plain(f"imported {memories(count)} into bank {bank} of {path}"), soft_wrap=True)
+
+
+@app.command()
+def move(
+    source: PathArgument,
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET", help="A directory, or postgresql://USER@HOST/NAME.", show_default=False
+        ),
+    ],
+) -> None:
+    """Copy all banks to another memory.
+
+    Each bank is copied completely or not at all; banks that TARGET has already are left out, so that the command can be
+    repeated after an interruption. The source does not change. Nobody else may write to it meanwhile.
+    """
+    from hindsight_integrations.ledger.ledger import Ledger
+
+    check_memory(source)
+    console = output()
+    with closing(Ledger.open(source)) as old, closing(Ledger.open(target)) as new:
+        for header in old.banks():
+            if new.create_bank(header.name).revision:
+                console.print(plain(f"{header.name}: it is there already"), soft_wrap=True)
+                continue
+            with closing(old.archive.rows(header.name)) as rows:
+                moved = new.archive.restore(header.name, rows)
+            console.print(plain(f"{header.name}: {memories(moved)}"), soft_wrap=True)
 
 
 @app.command()

@@ -96,6 +96,19 @@ def _unprivileged_user() -> str | None:
     return "postgres" if "postgres" in names else "nobody"
 
 
+class _Turns:
+    """Whose turn it was last on a connection."""
+
+    def __init__(self) -> None:
+        self._up = False
+
+    def begins_with(self, up: bool) -> bool:
+        """Note who sends; return whether the client begins a round trip."""
+        begins = up and not self._up
+        self._up = up
+        return begins
+
+
 class Proxy:
     """Forwards TCP connections to a server's socket, and can cut them.
 
@@ -103,11 +116,12 @@ class Proxy:
         port: where it listens, on 127.0.0.1.
         delay: seconds that each piece of data waits, each way.
         lost_answers: commits that reached the server and whose answer was dropped.
+        round_trips: how often a client sent something after an answer.
     """
 
     def __init__(self, server: Server, delay: float = 0.0) -> None:
         self._target = str(server.folder / ".s.PGSQL.5432")
-        self.delay, self.lost_answers = delay, 0
+        self.delay, self.lost_answers, self.round_trips = delay, 0, 0
         self._armed, self._lock = 0, threading.Lock()
         self._open: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
@@ -146,12 +160,14 @@ class Proxy:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._lock:
                 self._open.add(client)
+            turns = _Turns()
             for source, target, up in ((client, server, True), (server, client, False)):
-                threading.Thread(target=self._forward, args=(source, target, up), daemon=True).start()
+                threading.Thread(target=self._forward, args=(source, target, up, turns), daemon=True).start()
 
-    def _forward(self, source: socket.socket, target: socket.socket, up: bool) -> None:
+    def _forward(self, source: socket.socket, target: socket.socket, up: bool, turns: _Turns) -> None:
         try:
             while data := source.recv(CHUNK):
+                self.round_trips += turns.begins_with(up)
                 if self.delay:
                     time.sleep(self.delay)
                 drop = up and COMMIT in data and self._disarm()

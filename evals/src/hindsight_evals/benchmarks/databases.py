@@ -1,0 +1,134 @@
+"""What a turn and a recall cost on PostgreSQL beside SQLite, in one run, and with a slower network.
+
+    hindsight-evals bench databases [--sizes 1000,10000] [--turns 60] [--queries 100] [--delay 1] [--out FILE]
+
+Banks of the same facts on a directory, on PostgreSQL by a local socket, and through a proxy that adds milliseconds each way and
+counts round trips. Exact vectors and FTS5, given facts and vectors of a hash, no reranker: the rest costs the same on both.
+Last, a new process opens the PostgreSQL bank: the time to its first answer without a cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hindsight_evals.benchmarks.contention import summary, turn
+from hindsight_evals.benchmarks.kills.postgres import Proxy, running
+from hindsight_evals.benchmarks.kills.serving import WHEN, config
+from hindsight_integrations import ExtractedFact, Hindsight, MemoryBank, Message, RetainItem
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+BANK = "life"
+BATCH = 500
+
+
+def opened(address: str) -> Hindsight:
+    """An engine with light indexes."""
+    settings = replace(config(), storage=replace(config().storage, connections=8))
+    return Hindsight.open(address, embeddings=HashEmbedder(), reranker=None, config=settings)
+
+
+def fill(bank: MemoryBank, size: int) -> None:
+    """Retain so many facts, of one message each."""
+    said = [f"Person {number % 997} lent book {number} to library {number % 89}." for number in range(size)]
+    for start in range(0, size, BATCH):
+        items = [
+            RetainItem(
+                [Message(text, "Ann", WHEN, id=f"s{number}")],
+                facts=[ExtractedFact(what=text, sources=[f"s{number}"])],
+            )
+            for number, text in enumerate(said[start : start + BATCH], start)
+        ]
+        bank.retain_many(items, batch_size=BATCH)
+
+
+def measured(call: Callable[[int], object], count: int, trips: Callable[[], int]) -> dict[str, Any]:
+    """Median and 95th percentile of milliseconds, and the median number of round trips."""
+    times, counts = [], []
+    for number in range(count):
+        before, started = trips(), time.perf_counter()
+        call(number)
+        times.append((time.perf_counter() - started) * 1000)
+        time.sleep(0.002)  # until the last answer has passed the proxy
+        counts.append(trips() - before)
+    return summary(times) | {"round trips": statistics.median(counts)}
+
+
+def costs(address: str, options: argparse.Namespace, first: int, trips: Callable[[], int]) -> dict[str, Any]:
+    """A turn and a recall, on an open engine."""
+    with opened(address) as engine:
+        bank = engine.bank(BANK)
+        for number in range(5):
+            turn(bank, first + number)
+            bank.recall(f"Who lent book {number}?")
+        return {
+            "turn": measured(lambda number: turn(bank, first + 10 + number), options.turns, trips),
+            "recall": measured(
+                lambda number: bank.recall(f"Who lent book {number * 7} to the library?"),
+                options.queries,
+                trips,
+            ),
+        }
+
+
+def first_answer(address: str) -> float:
+    """Seconds from opening to the first answer."""
+    started = time.perf_counter()
+    with opened(address) as engine:
+        engine.bank(BANK).recall("Who lent book 7?")
+        return time.perf_counter() - started
+
+
+def beside(size: int, options: argparse.Namespace) -> dict[str, Any]:
+    """All figures of one size."""
+    with running() as server, tempfile.TemporaryDirectory() as folder:
+        proxy = Proxy(server)
+        for address in (folder, server.address()):
+            with opened(address) as engine:
+                fill(engine.bank(BANK), size)
+        found = {
+            "SQLite": costs(folder, options, 10_000_000, lambda: 0),
+            "PostgreSQL": costs(server.address(), options, 11_000_000, lambda: 0),
+        }
+        proxy.delay = options.delay / 1000
+        found[f"PostgreSQL, {options.delay:g} ms each way"] = costs(
+            server.address(proxy.port), options, 12_000_000, lambda: proxy.round_trips
+        )
+        found["first answer, s"] = {
+            "SQLite": round(first_answer(folder), 2),
+            "PostgreSQL, cold": round(first_answer(server.address()), 2),
+        }
+        proxy.close()
+        return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure every size; print and write the figures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sizes", default="1000,10000")
+    parser.add_argument("--turns", type=int, default=60)
+    parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--delay", type=float, default=1.0, help="milliseconds each way")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args(argv)
+    figures: dict[str, Any] = {"benchmark": "databases"}
+    for size in map(int, options.sizes.split(",")):
+        figures[f"{size} facts"] = beside(size, options)
+        print(json.dumps({f"{size} facts": figures[f"{size} facts"]}, indent=1), flush=True)
+    if options.out:
+        options.out.write_text(json.dumps(figures, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
