@@ -88,6 +88,8 @@ def is_address(path: object) -> bool:
 def checked_address(address: str) -> URL:
     """Parse an address, and choose its driver.
 
+    `?prepare_threshold=none` turns prepared statements off, for a PgBouncer that does not support them.
+
     Raises:
         InvalidRequest: it is not a URL, or names no database.
     """
@@ -278,6 +280,10 @@ class PostgresDatabase(Database):
                 connection.execute(tables.ledger.insert(), new)
 
     def _pool(self, url: URL, connections: int, *, isolation_level: str) -> Engine:
+        options: dict[str, Any] = {}
+        if (threshold := url.query.get("prepare_threshold")) is not None:
+            url = url.difference_update_query(["prepare_threshold"])
+            options["prepare_threshold"] = int(threshold) if str(threshold).isdecimal() else None
         try:
             engine = create_engine(
                 url,
@@ -288,6 +294,7 @@ class PostgresDatabase(Database):
                 pool_recycle=RECYCLE_SECONDS,
                 pool_use_lifo=True,
                 connect_args={
+                    **options,
                     "connect_timeout": CONNECT_SECONDS,
                     "application_name": f"hindsight {socket.gethostname()}:{os.getpid()}",
                 },
@@ -330,6 +337,8 @@ class PostgresDatabase(Database):
             return BankLocked(bank, self._holder(bank), int(self._lock_milliseconds) / 1000)
         if code in _READ_ONLY:
             return LedgerReadOnly(self.path, reason)
+        if "prepared statement" in reason:
+            reason = f"{reason}; behind PgBouncer, add ?prepare_threshold=none to the address"
         if not code or code[:2] in _UNREACHABLE or error.connection_invalidated:
             return LedgerUnreachable(self.path, reason)
         return LedgerFailed(self.path, reason)
