@@ -50,6 +50,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--postgresql", action="store_true")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With `--postgresql`, leave out the tests about the files of a data directory."""
+    if not config.getoption("--postgresql"):
+        return
+    about_files = [item for item in items if item.get_closest_marker("directory")]
+    config.hook.pytest_deselected(items=about_files)
+    items[:] = [item for item in items if item not in about_files]
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The address of a PostgreSQL server, with `{}` for the name of a database."""

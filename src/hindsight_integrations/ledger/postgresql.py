@@ -283,7 +283,7 @@ class PostgresDatabase(Database):
         options: dict[str, Any] = {}
         if (threshold := url.query.get("prepare_threshold")) is not None:
             url = url.difference_update_query(["prepare_threshold"])
-            options["prepare_threshold"] = int(threshold) if str(threshold).isdecimal() else None
+            options["prepare_threshold"] = int(str(threshold)) if str(threshold).isdecimal() else None
         try:
             engine = create_engine(
                 url,
