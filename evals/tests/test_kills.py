@@ -57,6 +57,19 @@ def test_every_task_has_its_effect_once_whoever_is_killed(tmp_path: Path) -> Non
 
 
 @pytest.mark.promise(
+    "On PostgreSQL, every process reads every acknowledged write, and nothing acknowledged is lost or stored twice, even if "
+    "processes or the server are killed and connections are cut at any moment."
+)
+def test_processes_on_one_database_lose_nothing(tmp_path: Path) -> None:
+    """Ten rounds of kills, cut connections and lost answers: every client's history agrees with the database."""
+    figures = tmp_path / "figures.json"
+    done("processes", "--rounds", "10", "--banks", "5", "--out", figures)
+    told = json.loads(figures.read_text())
+    assert (sum(told["disturbances"].values()), told["problems"]) == (10, [])
+    assert told["acknowledged"]["retain"] > 0
+
+
+@pytest.mark.promise(
     "An opinion's confidence is what a single delivery of its evidence gives, even if evidence is "
     "delivered twice, late, or interrupted by a kill."
 )

@@ -28,6 +28,7 @@ from hindsight_integrations.errors import (
     BankNotFound,
     EngineClosed,
     HindsightError,
+    LedgerUnreachable,
     MalformedOutput,
     ModelRefused,
     ModelUnavailable,
@@ -281,7 +282,7 @@ class Draining:
 
 logger = logging.getLogger("hindsight_integrations")
 
-FIRST_REST, LONGEST_REST = 1.0, 60.0
+FIRST_REST, LONGEST_REST, LONGEST_WITHOUT_SERVER = 1.0, 60.0, 5.0
 """Seconds until a restart after a failure of the worker itself, such as a full disk; doubled each time."""
 
 
@@ -358,7 +359,8 @@ class Worker:
 
     async def _rest(self, failure: BaseException) -> None:
         """Log a failure and pause before restarting."""
-        seconds = min(FIRST_REST * 2**self._failures, LONGEST_REST)
+        longest = LONGEST_WITHOUT_SERVER if isinstance(failure, LedgerUnreachable) else LONGEST_REST
+        seconds = min(FIRST_REST * 2**self._failures, longest)
         self._failures += 1
         self._problem = f"the worker failed {self._failures} times in a row, last with {_described(failure)}"
         logger.error("%s; it restarts in %.0f s", self._problem, seconds)
