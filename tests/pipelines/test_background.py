@@ -334,6 +334,7 @@ def enqueue(folder: Path, payload: str, clock: FrozenClock) -> None:
         commit(ledger, WriteSet("alice", ledger.revision("alice"), tasks=(task,)))
 
 
+@pytest.mark.directory
 @pytest.mark.parametrize("payload", ["", "{}", "not json", '{"messages": 7}'])
 def test_a_poisoned_task_blocks_no_other(
     opened: Opened, clock: FrozenClock, payload: str, tmp_path: Path
@@ -370,6 +371,7 @@ def test_a_passage_no_vendor_error_can_pass_blocks_no_other(opened: Opened) -> N
     assert "KeyError: 'context_length_exceeded'" in bank.tasks.list()[0].reason
 
 
+@pytest.mark.directory
 def test_a_killed_process_task_is_taken_again_by_the_next(
     opened: Opened, clock: FrozenClock, tmp_path: Path
 ) -> None:
@@ -385,6 +387,7 @@ def test_a_killed_process_task_is_taken_again_by_the_next(
     assert bank.tasks.list()[0].payload == ""
 
 
+@pytest.mark.directory
 def test_a_task_that_kills_its_process_each_time_is_given_up(
     opened: Opened, clock: FrozenClock, tmp_path: Path
 ) -> None:

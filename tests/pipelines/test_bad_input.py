@@ -256,6 +256,7 @@ def test_an_unknown_bank_is_named_with_the_known_ones(light: Hindsight) -> None:
     assert light.banks() == ["alice"]
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "One process owns a data directory for writing; others can open it with `read_only=True`."
 )
@@ -270,6 +271,7 @@ def test_a_locked_directory_names_the_owner(opener: Callable[..., Hindsight], tm
         reader.bank("alice").retain("Alice likes figs.")
 
 
+@pytest.mark.directory
 def test_a_cell_that_runs_twice_is_told_how_to_go_on(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
@@ -302,6 +304,7 @@ def test_a_file_instead_of_a_directory(opener: Callable[..., Hindsight], tmp_pat
         opener(tmp_path / "file")
 
 
+@pytest.mark.directory
 def test_a_newer_schema_is_refused(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """A ledger written by a later version is not touched."""
     opener(tmp_path).close()
@@ -383,6 +386,7 @@ def ordinary_user() -> Any:
     os.seteuid(0)
 
 
+@pytest.mark.directory
 @pytest.mark.parametrize("below", ["", "new/folder"])
 def test_a_directory_that_cannot_be_written(
     ordinary_user: None, opener: Callable[..., Hindsight], below: str

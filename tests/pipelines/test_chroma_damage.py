@@ -91,6 +91,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.directory
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 @every_row("kind", DAMAGES)
 def test_damaged_chroma_is_rebuilt_from_the_ledger(
@@ -111,6 +112,7 @@ def test_damaged_chroma_is_rebuilt_from_the_ledger(
             assert engine.doctor().failures == {}
 
 
+@pytest.mark.directory
 def test_an_open_that_rebuilds_says_so(
     opener: Callable[..., Hindsight], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -60,6 +60,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 }
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "A memory that differs from what was written is reported (`result.damaged`, "
     "`doctor(deep=True)`) and never served."
@@ -94,6 +95,7 @@ def test_a_damaged_memory_is_named_and_not_served(
         assert engine.doctor().damaged == {}
 
 
+@pytest.mark.directory
 def test_what_cannot_be_read_at_all_does_not_keep_the_bank_shut(
     opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -117,6 +119,7 @@ def test_what_cannot_be_read_at_all_does_not_keep_the_bank_shut(
     )  # what the columns show; the rest is met when it is read
 
 
+@pytest.mark.directory
 def test_damage_can_be_got_rid_of(opener: Opener, tmp_path: Path) -> None:
     """A damaged memory can be forgotten; before that nothing carries it on as if it were sound: no archive, no new vectors."""
     bad = kept(opener, tmp_path)["The locker code is 1033."]
@@ -133,6 +136,7 @@ def test_damage_can_be_got_rid_of(opener: Opener, tmp_path: Path) -> None:
         bank.archive.export(tmp_path / "alice.archive")
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "A memory that differs from what was written is reported (`result.damaged`, "
     "`doctor(deep=True)`) and never served."
@@ -160,6 +164,7 @@ def test_a_sum_is_not_made_without_a_damaged_record(opener: Opener, tmp_path: Pa
                 ask()
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "A memory that differs from what was written is reported (`result.damaged`, "
     "`doctor(deep=True)`) and never served."
@@ -181,6 +186,7 @@ def test_a_damaged_passage_is_not_served(opener: Opener, tmp_path: Path, wrong: 
         assert "chunks: 1 passages are damaged and left out" in found.trace.notes
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "A memory that differs from what was written is reported (`result.damaged`, "
     "`doctor(deep=True)`) and never served."
@@ -253,6 +259,7 @@ def test_a_malformed_page_is_one_error_with_a_remedy(opener: Opener, tmp_path: P
         assert "alice" in health.failures
 
 
+@pytest.mark.directory
 def test_the_command_line_tells_of_damage(opener: Opener, tmp_path: Path) -> None:
     """`doctor --deep` names the memories, and says so where all is well."""
     ids = kept(opener, tmp_path)
@@ -262,6 +269,7 @@ def test_the_command_line_tells_of_damage(opener: Opener, tmp_path: Path) -> Non
     assert ids["The locker code is 1033."][:20] in told
 
 
+@pytest.mark.directory
 def test_no_text_reaches_the_log_or_an_error(
     opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -277,6 +285,7 @@ def test_no_text_reaches_the_log_or_an_error(
     assert "code is" not in caplog.text + "".join(told)
 
 
+@pytest.mark.directory
 @pytest.mark.parametrize(
     "damage",
     [

@@ -29,6 +29,7 @@ for number in range(int(sys.argv[2]), 1_000):
 """
 
 
+@pytest.mark.directory
 @pytest.mark.promise("No acknowledged write is lost, even if the process is killed at any moment.")
 def test_nothing_acknowledged_is_lost_when_the_process_is_killed(
     opener: Callable[..., Hindsight], tmp_path: Path
@@ -76,6 +77,7 @@ def test_memory_only_engines_write_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.directory
 @pytest.mark.promise("No acknowledged write is lost, even if the process is killed at any moment.")
 def test_missing_indexes_are_rebuilt_on_open(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """Deleting every index folder loses nothing: they are made again from the ledger."""
@@ -89,6 +91,7 @@ def test_missing_indexes_are_rebuilt_on_open(opener: Callable[..., Hindsight], t
         assert second.doctor().failures == {}
 
 
+@pytest.mark.directory
 def test_an_unreadable_chroma_store_is_replaced(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """A Chroma database that cannot be opened at all is dropped and rebuilt for every bank."""
     with opener(tmp_path) as first:
@@ -101,6 +104,7 @@ def test_an_unreadable_chroma_store_is_replaced(opener: Callable[..., Hindsight]
             assert (found.unit.text, "semantic" in found.channels) == (f"{name} likes plums.", True)
 
 
+@pytest.mark.directory
 def test_an_index_of_another_ledger_is_not_believed(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """An older ledger beside newer indexes is refused; accepted, they are rebuilt, and answer with nothing that is gone."""
     with opener(tmp_path) as first:

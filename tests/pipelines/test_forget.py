@@ -86,6 +86,7 @@ def opened(request: pytest.FixtureRequest, opener: Callable[..., Hindsight], tmp
     return open_engine
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
 )
@@ -133,6 +134,7 @@ def test_no_file_and_no_channel_keeps_what_was_forgotten(
     assert files_with(data, vector) == files_with(data, TOKEN.encode()) == set()
 
 
+@pytest.mark.directory
 def test_one_of_several_retained_together_leaves_no_file(opened: Opened, tmp_path: Path) -> None:
     """Memories of one call lie in one file of an index; the forgotten one's words leave it while the others stay."""
     engine, _ = opened()
@@ -261,6 +263,7 @@ def test_a_selector_that_fits_nothing_is_an_error(light: Hindsight, selectors: d
     assert bank.count() == len(OTHERS)
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
 )
@@ -303,6 +306,7 @@ def test_large_collections_are_cleaned_too(opener: Callable[..., Hindsight], tmp
     assert engine.doctor().failures == {}
 
 
+@pytest.mark.directory
 def test_a_reader_elsewhere_delays_the_rewriting_and_the_receipt_says_so(
     opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -346,6 +350,7 @@ def conversation(
     return engine.bank("alice")
 
 
+@pytest.mark.directory
 @pytest.mark.parametrize(
     "selector",
     [{"thread": "t"}, {"thread": "t", "message": "s1"}, {"window": ("2024-05-04", "2024-05-05")}, {}],

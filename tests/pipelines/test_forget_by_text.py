@@ -102,6 +102,7 @@ def test_what_fits_half_the_bank_is_refused(opener: Callable[..., Hindsight]) ->
         assert bank.count() == 60
 
 
+@pytest.mark.directory
 @pytest.mark.parametrize("storage", [LIGHT, REAL], ids=["light", "real"])
 def test_nothing_of_it_is_left_in_any_file(
     opener: Callable[..., Hindsight], tmp_path: Path, storage: StorageConfig
@@ -115,6 +116,7 @@ def test_nothing_of_it_is_left_in_any_file(
     assert b"0170 12345678" in held
 
 
+@pytest.mark.directory
 @pytest.mark.parametrize(
     "erasure",
     [

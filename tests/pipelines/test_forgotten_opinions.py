@@ -58,6 +58,7 @@ def believing(bank: MemoryBank) -> tuple[str, ...]:
     return facts
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
 )

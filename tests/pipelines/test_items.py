@@ -193,6 +193,7 @@ def test_they_survive_a_restart(
     assert keys(again.search(query="kayak number 7", limit=1)) == ["k7"]
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
 )

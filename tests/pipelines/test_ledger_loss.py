@@ -100,6 +100,7 @@ def accepted(opener: Opener, path: Path, caplog: pytest.LogCaptureFixture) -> It
     second.close()
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "A ledger that has lost committed data is refused until you open it with `Hindsight.open(path, "
     "accept_loss=True)`."
@@ -124,6 +125,7 @@ def test_a_damaged_write_ahead_log_is_a_loss(
         assert "Alice likes apples." in texts(again)
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "A ledger that has lost committed data is refused until you open it with `Hindsight.open(path, "
     "accept_loss=True)`."
@@ -145,6 +147,7 @@ def test_a_kill_alone_is_no_loss(opener: Opener, tmp_path: Path) -> None:
             assert len(texts(engine)) == 4
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "A ledger that has lost committed data is refused until you open it with `Hindsight.open(path, "
     "accept_loss=True)`."
@@ -170,6 +173,7 @@ def test_a_deleted_ledger_is_a_loss(
         assert texts(engine) == set()
 
 
+@pytest.mark.directory
 def test_an_emptied_ledger_is_a_loss(opener: Opener, tmp_path: Path) -> None:
     """A file of no bytes is a new database to SQLite; here it is a ledger that is gone."""
     with opener(tmp_path, config=FTS5) as engine:
@@ -183,6 +187,7 @@ def with_lucene(opener: Opener, path: Path) -> None:
         engine.bank("alice").retain("Alice likes plums.")
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "A ledger that has lost committed data is refused until you open it with `Hindsight.open(path, "
     "accept_loss=True)`."
@@ -211,6 +216,7 @@ def test_a_ledger_put_back_beside_newer_indexes_is_a_loss(
         assert texts(engine) == {"Alice likes plums.", "Alice likes quinces."}
 
 
+@pytest.mark.directory
 def test_indexes_ahead_of_a_ledger_put_back_with_its_mark_are_left_alone(
     opener: Opener, tmp_path: Path
 ) -> None:
@@ -233,6 +239,7 @@ def test_indexes_ahead_of_a_ledger_put_back_with_its_mark_are_left_alone(
         assert [item.unit.text for item in found] == ["Alice likes plums."]
 
 
+@pytest.mark.directory
 def test_a_directory_put_back_as_a_whole_is_no_loss(opener: Opener, tmp_path: Path) -> None:
     """A copy of everything, taken while nothing ran, is the state it was taken of."""
     data, copy = tmp_path / "data", tmp_path / "copy"
@@ -249,6 +256,7 @@ def test_a_directory_put_back_as_a_whole_is_no_loss(opener: Opener, tmp_path: Pa
         assert len(texts(engine)) == 2
 
 
+@pytest.mark.directory
 def test_a_bank_forgotten_and_made_anew_is_no_loss(opener: Opener, tmp_path: Path) -> None:
     """What the user erased is not missing, not even where the erased bank's indexes come back."""
     with_lucene(opener, tmp_path)
@@ -276,6 +284,7 @@ def test_accepting_where_nothing_is_missing_changes_nothing(
     assert caplog.text == ""
 
 
+@pytest.mark.directory
 def test_marks_are_read_from_the_files_of_every_index(opener: Opener, tmp_path: Path) -> None:
     """Chroma's, Lucene's and FTS5's files each say how far their bank has come, and garbage in them says nothing."""
     with_lucene(opener, tmp_path)

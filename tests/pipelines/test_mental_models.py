@@ -223,6 +223,7 @@ def test_a_text_ends_with_what_it_stands_on(opener: Callable[..., Hindsight], wh
     assert not any(TEA in prompt for prompt in model.prompts)
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
 )
@@ -387,6 +388,7 @@ def _bought(price: int) -> dict[str, Any]:
     return {"kind": "expense", "category": "figs", "value": price, "unit": "EUR"}
 
 
+@pytest.mark.directory
 def test_a_fact_committed_before_it_is_seen_is_not_missed(opener: Callable[..., Hindsight]) -> None:
     """What the ledger has and no search finds yet is not in the answer, and makes it out of date once it is found."""
     bank = engine_of(opener, Answering()).bank("b")

@@ -225,6 +225,7 @@ def test_types_last_through_edits_archives_and_reopening(opener: Any, tmp_path: 
     assert len(reopened.recall("mill", metadata={"key": "n", "operator": "<", "value": 11}).units) == 2
 
 
+@pytest.mark.directory
 def test_banks_that_hold_text_are_filtered_by_number(opener: Any, tmp_path: Path) -> None:
     """A number that was given as text is compared as a number."""
     with Hindsight.open(tmp_path / "old", embeddings=HashEmbedder(), reranker=None) as engine:

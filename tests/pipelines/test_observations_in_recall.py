@@ -299,6 +299,7 @@ def files_with(folder: Path, needle: str) -> list[Path]:
     ]
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "What was derived from a fact ends with it: no summary repeats what was withdrawn, corrected or "
     "forgotten."

@@ -145,6 +145,7 @@ def test_a_recall_in_flight_keeps_its_bank(
     assert "bank 0" in pool(hindsight).projections()
 
 
+@pytest.mark.directory
 def test_recalls_of_more_banks_than_may_be_open_take_turns(
     paused: tuple[Hindsight, list[MemoryBank], Pausing],
 ) -> None:

@@ -228,6 +228,7 @@ def test_vectors_are_mapped_and_not_read(
     assert read == []
 
 
+@pytest.mark.directory
 def test_an_erased_vector_is_in_no_mapped_file(filed: Callable[[Path], Hindsight], tmp_path: Path) -> None:
     """After `forget`, and after a bank is forgotten, no file of the scorer holds a vector of theirs."""
     engine = filed(tmp_path)
@@ -250,6 +251,7 @@ def holding(data: Path, needle: bytes) -> list[str]:
     return [path.name for path in (data / exact.FOLDER).iterdir() if needle in path.read_bytes()]
 
 
+@pytest.mark.directory
 @pytest.mark.parametrize("suffix", [".vectors", ".ids", ".json"])
 def test_damaged_or_deleted_files_are_made_anew(
     filed: Callable[[Path], Hindsight], tmp_path: Path, suffix: str

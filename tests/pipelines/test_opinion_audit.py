@@ -226,6 +226,7 @@ def files_with(folder: Path, word: str) -> set[str]:
     }
 
 
+@pytest.mark.directory
 @pytest.mark.parametrize("formed_with_it", [True, False], ids=["a ground", "evidence that reworded"])
 def test_forgetting_a_fact_forgets_what_was_made_of_it(
     opener: Callable[..., Hindsight],

@@ -105,6 +105,7 @@ def test_a_forgotten_fact_is_evidence_no_more(light: Hindsight) -> None:
     assert len(bank.opinions.history(opinion).entries) == 1
 
 
+@pytest.mark.directory
 def test_an_opinion_is_forgotten_with_its_log(tmp_path: Path, opener: Opener) -> None:
     """It is found nowhere any more, in no file either; the facts stay."""
     with opener(tmp_path) as hindsight:

@@ -310,6 +310,7 @@ def test_a_profile_can_hold_since_earlier(light: Hindsight, clock: FrozenClock) 
 WORD = "zarzuela"
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
 )
@@ -336,6 +337,7 @@ def test_a_forgotten_history_is_in_no_file(opener: Opener, tmp_path: Path, gone:
     assert not held()
 
 
+@pytest.mark.directory
 def test_a_reader_elsewhere_delays_the_rewriting_and_the_receipt_says_so(
     opener: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -224,6 +224,7 @@ def test_every_verb_is_here() -> None:
     assert set(verbs(AsyncMemoryBank)) == CALLS.keys()
 
 
+@pytest.mark.directory
 @pytest.mark.promise(
     "One process owns a data directory for writing; others can open it with `read_only=True`."
 )
@@ -247,6 +248,7 @@ def test_what_writes_is_refused_by_name_and_the_rest_answers(
         assert refusal or version(watch) == before
 
 
+@pytest.mark.directory
 def test_a_read_only_engine_forgets_no_bank(opener: Callable[..., Hindsight], folder: Path) -> None:
     """The engine's own verb that writes is refused in the same words."""
     reader = opener(folder, config=QUEUE, read_only=True)

@@ -180,6 +180,7 @@ def complete(found: RecallResult) -> bool:
     return {Channel.SEMANTIC, Channel.KEYWORD} <= set(found.units[0].channels)
 
 
+@pytest.mark.directory
 @pytest.mark.parametrize("damage", [scribble, smear, cut_short])
 @pytest.mark.parametrize("index", ["chroma", "lucene"])
 def test_an_index_broken_while_closed_is_healed(
@@ -195,6 +196,7 @@ def test_an_index_broken_while_closed_is_healed(
     assert texts(bank.recall("spoons"))[0].endswith("Di Okoro carves spoons")
 
 
+@pytest.mark.directory
 @pytest.mark.parametrize("damage", [scribble, smear, cut_short, shutil.rmtree])
 def test_a_vector_index_broken_under_a_running_engine_never_gives_half_an_answer(
     opener: Callable[..., Hindsight], tmp_path: Path, damage: Callable[[Path], None]
@@ -206,6 +208,7 @@ def test_a_vector_index_broken_under_a_running_engine_never_gives_half_an_answer
         assert_whole(engine, retained)
 
 
+@pytest.mark.directory
 @pytest.mark.parametrize("damage", [scribble, smear, cut_short, shutil.rmtree])
 def test_a_keyword_index_broken_under_a_running_engine_never_gives_half_an_answer(
     opener: Callable[..., Hindsight], tmp_path: Path, damage: Callable[[Path], None]
