@@ -64,14 +64,14 @@ class StorageConfig:
 
 @dataclass(frozen=True, slots=True)
 class RetentionConfig:
-    """Days after its mention until a memory is erased, as by `forget(before=...)`; by default never.
+    """Maximum age of memories, counted from their mention; by default they are kept.
 
-    `settle`, of a bank or of the engine, erases them.
+    `settle`, of a bank or of the engine, erases older ones, as `forget(before=...)` does.
 
     Attributes:
-        days: for every bank; None keeps everything.
-        banks: by bank name, instead of `days`; None keeps everything.
-        tags: by tag, in every bank, if that is shorter.
+        days: maximum age in days, for every bank; None keeps everything.
+        banks: maximum age in days by bank name, which overrides `days`; None keeps everything.
+        tags: maximum age in days by tag, in every bank; applies where it is shorter.
     """
 
     days: float | None = None
@@ -113,7 +113,7 @@ class RecallConfig:
     Attributes:
         candidates: per channel, for low, mid and high effort (recall docs, "How Budget Maps to Pipeline
             Parameters").
-        rerank_candidates: number of candidates the reranker may read, likewise.
+        rerank_candidates: number of candidates the reranker may read, also for low, mid and high effort.
         rerank_deadline_ms: time limit of the reranker, milliseconds.
         neighbours: whether relevance is smoothed over neighbouring turns of a conversation.
         boosts: whether recency and the query's time window adjust the reranker's scores, by at most 10 % each
@@ -165,13 +165,13 @@ class OpinionConfig:
 
     @property
     def delay(self) -> timedelta:
-        """Delay from new facts to their assessment."""
+        """Delay between new facts and their assessment."""
         return timedelta(seconds=self.delay_s)
 
 
 FEWEST_OBSERVATIONS = 3  # for an entity with enough facts [paper section A.3]
 MOST_OBSERVATIONS = 7  # paper section A.3: three to seven
-FEWEST_PROMPT_TOKENS = 500  # for facts: about eight long ones
+FEWEST_PROMPT_TOKENS = 500  # minimum token budget for facts: about eight long ones
 
 
 class ObservationMode(StrEnum):
@@ -229,11 +229,11 @@ class ObservationConfig:
 
     @property
     def delay(self) -> timedelta | None:
-        """Delay from a change to making observations again; None if observations are off."""
+        """Delay between a change of an entity's facts and making its observations; None if observations are off."""
         return None if self.mode is ObservationMode.OFF else timedelta(seconds=self.delay_s)
 
 
-MODELS_DELAY_S = 60.0  # many retains in a row cause one refresh (no source)
+MODELS_DELAY_S = 60.0  # many retains in a row cause one refresh (chosen by hand)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ class MentalModelConfig:
     """How mental models are kept up to date.
 
     Attributes:
-        delay_s: seconds between changed memories and the refresh of models with trigger "auto", so that many
+        delay_s: seconds between a change of memories and the refresh of models with trigger "auto", so that many
             retains in a row cost one.
     """
 
@@ -256,7 +256,7 @@ class MentalModelConfig:
 
     @property
     def delay(self) -> timedelta:
-        """Delay from changed memories to the refresh."""
+        """Delay between a change of memories and the refresh of mental models."""
         return timedelta(seconds=self.delay_s)
 
 
@@ -339,7 +339,7 @@ class GeneralKnowledge(StrEnum):
 class OnModelFailure(StrEnum):
     """What retain does with a passage if the model fails or is unreachable: raise, or queue a task.
 
-    VERBATIM extraction does neither: its messages are kept and end nothing.
+    VERBATIM extraction does neither: its messages are kept and end no memories.
     """
 
     RAISE = "raise"
@@ -352,8 +352,8 @@ class ExtractionOptions:
 
     Attributes:
         on_model_failure: overrides the setting; None keeps it.
-        background: defer all model calls to tasks, except the question which memories verbatim messages end,
-            which is skipped.
+        background: defer all model calls to tasks, except that VERBATIM extraction does not ask at all which
+            memories its messages end.
         timeout_s: overrides `extraction_timeout_s`; None keeps it.
     """
 
@@ -385,7 +385,7 @@ class RetainConfig:
             CONCISE. With 0, VERBATIM makes no model calls.
         shown_categories: whether to show the model the bank's record categories, so that it reuses their
             names.
-        general_knowledge: how much general knowledge, not about the speakers, becomes memory.
+        general_knowledge: how much general knowledge, which is not about the speakers, becomes memory.
     """
 
     extraction: ExtractionMode | str = ExtractionMode.AUTO
@@ -453,7 +453,7 @@ class HindsightConfig:
         date_order: order of numeric dates, "dmy", "mdy" or "ymd"; None rejects ambiguous timestamps.
         week_starts: first day of the week, for "this week" and weekly sums of records: monday, saturday or
             sunday.
-        model: the language model if `open` is given none, as for LangChain's `init_chat_model`
+        model: the language model if `open` is given none, named as in LangChain's `init_chat_model`
             ("openai:gpt-5-mini"); None means no model. An API key in the environment never selects one.
         model_timeout_s: seconds per model call, including retries and pauses; a longer call fails with
             `ModelUnavailable`. Does not apply to a LanguageModel of your own.

@@ -81,11 +81,14 @@ class ImportReport:
 
 
 _FRACTION = re.compile(r"(\.\d{6})\d+")
-_MILLISECONDS_FROM = 1e11  # as seconds the year 5138; larger numbers are milliseconds
+_MILLISECONDS_FROM = 1e11  # in seconds this is the year 5138; larger numbers are taken as milliseconds
 
 
 def moment(given: object) -> datetime | None:
-    """Parse a time in ISO 8601 or in seconds or milliseconds since 1970; UTC without a zone; None if it is not a time."""
+    """Parse an ISO 8601 time, or seconds or milliseconds since 1970; return None if it is not a time.
+
+    A time without a zone is in UTC.
+    """
     if isinstance(given, datetime):
         return given if given.tzinfo else given.replace(tzinfo=UTC)
     if isinstance(given, bool) or given is None:
@@ -138,7 +141,7 @@ def checked_memory(memory: object) -> Destination:
 def sorted_out(
     found: Iterable[MigratedMemory | LeftOut],
 ) -> tuple[dict[str, list[MigratedMemory]], list[LeftOut]]:
-    """Split into records by bank, earliest first since later ones may end earlier ones, and rejected records."""
+    """Return the records by bank, and the rejected ones; earlier records come first, since later ones may end them."""
     by_bank: dict[str, list[MigratedMemory]] = {}
     left = []
     for each in found:
@@ -265,7 +268,8 @@ def import_langmem(
         store: the store that langmem writes to.
         memory: an engine, whose banks `bank_of` names, or one bank for all items.
         namespace: prefix of the namespaces to import; empty means all.
-        bank_of: function from a namespace to a bank's name; None uses the last label, the user in ("memories", "alice").
+        bank_of: function from a namespace to a bank's name; None uses the last label, such as the
+            user's name in ("memories", "alice").
         dry_run: report what would be imported, and write nothing.
 
     Raises:

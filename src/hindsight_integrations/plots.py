@@ -40,7 +40,7 @@ _WIDTH = 8.5  # width of a new figure in inches
 _LABEL = 44  # maximum characters of a memory next to an axis
 _LEGEND_LINE = 90  # maximum characters of a memory in a legend
 _ARC = 0.9  # distance between neighbours on a ring; rings are at least 1 apart
-_NAMES_APART = 0.33  # radians between names on a ring, which are wider than numbers
+_NAMES_APART = 0.33  # spacing of names on a ring in radians; names need more room than the memories' numbers
 _NETWORKS = {
     FactType.WORLD: "tab:blue",
     FactType.EXPERIENCE: "tab:green",

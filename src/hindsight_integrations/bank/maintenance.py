@@ -36,7 +36,7 @@ from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind
 from hindsight_integrations.validation.arguments import checked_unit_id
 
 _MINE = re.compile(r"(?:my|our|mein|meine[nmrs]?|unser|unsere[nmrs]?|mi|mis|nuestr[oa]s?)\b", re.IGNORECASE)
-# Number of memories nearest to the description that are compared, from semantic and from keyword search each.
+# Number of memories nearest to the description that semantic search and keyword search each return for comparison.
 LOOKED_AT = 200
 # Minimum share of the description's words, names excluded, that a memory must contain; strict, since erasure is
 # irreversible.
@@ -114,7 +114,7 @@ def _is_name(text: str) -> bool:
 
 
 def tells_of(description: str, text: str, language: Language) -> bool:
-    """Check whether a memory has all names and most other words of a description, and so matches it.
+    """Check whether a memory matches a description: it contains all its names and most of its other words.
 
     An identifier in the memory also matches words for its kind, such as "phone number" or "card".
 
@@ -138,7 +138,7 @@ def tells_of(description: str, text: str, language: Language) -> bool:
 
 
 def _identifiers(text: str, found: Sequence[MemoryUnit], language: Language) -> tuple[str, ...]:
-    """Return the identifiers in matching memories whose kind the description names; they are erased everywhere."""
+    """Return the identifiers in these memories that are of a kind named in the description; they are erased everywhere."""
     words = content_stems(text, language)
     return tuple(
         sorted(
@@ -196,7 +196,9 @@ def _check_found(bank: BankContext, erasure: Erasure) -> None:
     if erasure.told and erasure.entity is None:
         raise InvalidRequest("text", f"no memory mentions {shown(erasure.told[0])}", "Check the spelling.")
     if erasure.identifiers:
-        raise InvalidRequest("text", "no memory has that number or address", "Check the spelling.")
+        raise InvalidRequest(
+            "text", "no memory contains that number or email address", "Check it for typing errors."
+        )
     if erasure.units:
         raise InvalidRequest("units", "nothing in the bank has these ids", "Check the ids.")
     named = ("unit", erasure.unit), ("document", erasure.document), ("message", erasure.message)

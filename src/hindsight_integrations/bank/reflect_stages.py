@@ -116,7 +116,7 @@ def plain_move(number: int, move: OpinionMove) -> Plain:
 
 
 def plain_relations(relations: Relations) -> list[Plain]:
-    """Convert the relations of opinions to rows, one per pair; pairs without an answer have no relation."""
+    """Convert relations to rows, one per compared pair; without a usable answer, a row contains only the pair."""
     rows = []
     for new, held in sorted(relations.asked):
         related = relations.found.get((new, held))
@@ -202,12 +202,12 @@ class Underway:
         operation: idempotency key that keeps a retry from forming opinions twice; may be empty.
         revision: revision of the bank before the recall.
         best: the best recalled memories, as many as an extractive answer quotes.
-        confidence: confidence of the recall that the answer was found, in [0, 1].
-        models: mental models shown for an answer in one call; an agentic reflection has these, and those of the next
-            three fields, in its conversation.
-        observations: observations shown for an answer in one call.
-        facts: facts shown for an answer in one call.
-        beliefs: beliefs shown for an answer in one call.
+        confidence: the confidence that the recalled memories contain the answer, in [0, 1].
+        models: mental models shown to the model if it answers in one call. An agentic reflection keeps these, and the
+            memories of the next three fields, in its conversation instead.
+        observations: observations shown to the model if it answers in one call.
+        facts: facts shown to the model if it answers in one call.
+        beliefs: beliefs shown to the model if it answers in one call.
         records: digests of the records that match the question.
         shown: the memories shown to the model of an agentic reflection so far.
         progress: the progress of an agentic reflection.
@@ -332,7 +332,7 @@ class AsyncReflectStages(BankVerbs):
             options: options of `bank.reflect`.
 
         Returns:
-            The state for the next stage, which "next" names: `think` with strategy="agentic" and a model, otherwise `answer`.
+            The state for the next stage; "next" names that stage: `think` with strategy="agentic" and a model, otherwise `answer`.
 
         Raises:
             InvalidRequest: an option is out of range.

@@ -26,7 +26,7 @@ WITHDRAWN_BY_HAND = "withdrawn"
 
 
 def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
-    """Get one memory by its id, valid or not; an opinion with its current confidence.
+    """Get one memory by its id, whether it is valid or not; an opinion has its current confidence.
 
     Raises:
         InvalidRequest: the bank has no memory with this id.
@@ -51,7 +51,8 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
         changes: new values, by the name of the field: `text`, `occurred`, `tags` or `metadata`.
 
     Raises:
-        InvalidRequest: the bank has no memory with that id, it is a turn that waits for extraction, or it was derived from facts.
+        InvalidRequest: the bank has no memory with that id, or it is a turn that waits for extraction, belongs to a store item,
+            or was derived from facts.
         EmbedderMismatch: another embedder made the bank's vectors.
         ModelError: the text could not be embedded, or its vector is invalid; the memory is unchanged.
     """
@@ -65,7 +66,9 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
         )
     if unit.kind is UnitKind.ITEM:
         raise InvalidRequest(
-            "unit_id", f"{unit_id!r} is a text of an item", "Write the item to its store again."
+            "unit_id",
+            f"{unit_id!r} belongs to a store item and cannot be edited separately",
+            "Write the changed item to its store.",
         )
     if grounds := _grounds(bank, unit_id):
         raise InvalidRequest(
@@ -135,8 +138,8 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
         reason: the reason to log; if it is empty, `WITHDRAWN_BY_HAND`.
 
     Raises:
-        InvalidRequest: the bank has no such memory, or it is a turn that waits for extraction, the text of a stored item, an
-            opinion, or derived from facts, from which it would be derived again.
+        InvalidRequest: the bank has no such memory, or it is a turn that waits for extraction, belongs to a store item, is
+            an opinion, or is derived from facts, from which it would be derived again.
     """
     with bank.services.ledger.transaction(bank.name) as transaction:
         unit = stored_unit(bank, unit_id)
@@ -160,7 +163,7 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
 
 
 def _check_stands_alone(bank: BankContext, unit: MemoryUnit) -> None:
-    """Refuse to invalidate a turn, a stored item's text, or a memory derived from others, whose validity it follows."""
+    """Refuse to invalidate a turn, a text of a store item, or a memory whose validity follows from its source facts."""
     if unit.kind is UnitKind.TURN:
         raise InvalidRequest(
             "unit_id",
@@ -168,7 +171,11 @@ def _check_stands_alone(bank: BankContext, unit: MemoryUnit) -> None:
             "Withdraw its memories after tasks.settle(), or forget the message.",
         )
     if unit.kind is UnitKind.ITEM:
-        raise InvalidRequest("unit_id", f"{unit.id!r} is a text of an item", "Delete the item in its store.")
+        raise InvalidRequest(
+            "unit_id",
+            f"{unit.id!r} belongs to a store item and cannot be invalidated separately",
+            "Delete the item from its store.",
+        )
     grounds = _grounds(bank, unit.id)
     if unit.fact_type is FactType.OPINION:
         source_facts = f"its source facts ({', '.join(grounds)})" if grounds else "its source facts"

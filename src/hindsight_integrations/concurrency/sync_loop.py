@@ -30,9 +30,9 @@ class _Serving:
     """A running loop.
 
     Attributes:
-        portal: runs calls on it.
+        portal: runs calls on the loop from other threads.
         loop: the event loop.
-        stopping: set on the loop to end it.
+        stopping: the event that ends the loop; set it on the loop's own thread.
     """
 
     portal: BlockingPortal
@@ -40,7 +40,7 @@ class _Serving:
     stopping: asyncio.Event
 
     def stop(self) -> None:
-        """Ask the loop to end; from any thread, without waiting for a blocked loop."""
+        """Ask the loop to end, without waiting for it; can be called from any thread."""
         with suppress(RuntimeError):  # it has already ended
             self.loop.call_soon_threadsafe(self.stopping.set)
 
@@ -95,7 +95,7 @@ class OwnLoop:
         Idempotent; can be called again after an interrupt. Call it after the engine is closed, so that an
         abandoned call can write nothing.
         """
-        if self._thread.is_alive():  # it is not in a forked child
+        if self._thread.is_alive():  # False in a forked child, which does not have the thread
             self._serving.stop()
             self._thread.join(LONGEST_STOP)
 
@@ -121,7 +121,7 @@ class SharedLoop:
             os.register_at_fork(after_in_child=self._reset_after_fork)
 
     def run(self, call: Callable[[], Awaitable[R]]) -> R:
-        """Run a coroutine and wait for it, as `OwnLoop.run`; a closed engine's methods raise EngineClosed themselves."""
+        """Run a coroutine and wait for it, like `OwnLoop.run`; a closed engine's methods raise EngineClosed themselves."""
         with self._starting:
             self._loop = self._loop or OwnLoop(lambda: None)
         return self._loop.run(call)

@@ -161,7 +161,9 @@ def joined(known: list[Any] | None, new: list[Any] | None) -> list[Any]:
 
 
 def question_of(state: State, keys: Keys) -> Question | None:
-    """Return the question under the query key, else the user's last message, whose id it has in both cases; or None.
+    """Return the question under the query key, else the user's last message; None if there is neither.
+
+    In both cases it has the id of the user's last message.
 
     Raises:
         InvalidRequest: the state has neither key, or the question is not a string.
@@ -209,7 +211,7 @@ class ReflectNodes:
     """Creates the subgraph's nodes.
 
     Attributes:
-        where: finder of the bank.
+        where: finds the bank of a run.
         options: the reflect options, passed to every stage.
         keys: the state keys.
         on_error: error policy after the answer is written.

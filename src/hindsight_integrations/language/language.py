@@ -60,7 +60,8 @@ class RecordWords:
         which: words that directly precede a thing and ask which one it is ("what coffee").
         goals: asks how a value compares with its goal.
         kinds: pattern per kind of record ("spent", "tasks").
-        tail: end of a compound after a thing ("Kaffeebudget"); matches nothing in languages without compounds.
+        tail: second part of a compound that begins with a thing ("budget" in "Kaffeebudget"); matches nothing in
+            languages without compounds.
         idle: words without content, besides the stop words.
         things: maps every form of a recordable thing to its English name.
         periods: words for a day, week or month in the unit of a goal.
@@ -101,14 +102,15 @@ class NounWords:
         nouns: nouns that appear without an article where a name could.
         noun_ending: suffix of derived nouns, which are never names.
         inflection: case and plural endings.
-        plural: plural ending; plurals need no article.
+        plural: plural ending; a word with it is not taken for a name, since plural nouns need no article.
         before: prepositions before a name.
         naming: words before a name ("called").
-        meeting: verbs before a person.
-        singular: a third-person verb after a name; before such a verb, a noun would have an article.
+        meeting: verbs whose object is a person ("met").
+        singular: a third-person singular verb. A capitalised word that begins a sentence and precedes such a verb is a
+            name, since a noun would need an article.
         roles: nouns before a name that are not part of it ("my brother Emre").
         heads: nouns before a name that are part of it ("Hotel Adler").
-        measures: nouns before another noun ("a cup of coffee" in two words).
+        measures: nouns that directly precede another noun (German "Tasse Kaffee", a cup of coffee).
         adjective: ending of an adjective, which may start a sentence before a noun.
         place: ending of places that take an article.
         tail: a phrase that may follow a place name ("Frankfurt am Main").

@@ -24,16 +24,17 @@ from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import Granule
 
 LONGEST = 300  # maximum number of characters of a question about records
-# Minimum number of words of a statement; fewer are a question without a verb: "my current weight" (chosen by hand).
+# Minimum number of words of a statement (chosen by hand); a shorter one, such as "my current weight", is taken as a
+# question without a verb.
 LEAST_STATED = 5
 LONGEST_NAME = 4  # maximum number of words of a category
 MOST_SUBJECTS = 3  # maximum number of subjects per question: "coffee, lunch and rent"
 UNKNOWN_WORDS = 1  # maximum number of unknown words in a question that lists a whole kind
-# Minimum number of letters of a word that identifies a multi-word category: "honey" of honey sales (chosen by hand).
+# Minimum number of letters (chosen by hand) of a word that identifies a multi-word category, as "honey" for honey sales.
 LEAST_PART = 4
-# Minimum number of letters of the first part of a compound: "Rad" of Radkilometer (chosen by hand).
+# Minimum number of letters (chosen by hand) of the first part of a compound, such as "Rad" of Radkilometer.
 LEAST_FORM = 3
-CLOSE = 86  # minimum similarity in percent of a misspelling: "autbus" for "autobus" (chosen by hand)
+CLOSE = 86  # minimum similarity of a misspelling in percent (chosen by hand); "autbus" for "autobus"
 CLOSE_LETTERS = 5  # minimum number of letters of a misspelling (chosen by hand)
 MAJORITY = 0.6  # minimum share of one category among the best memories that contain a word of the question
 

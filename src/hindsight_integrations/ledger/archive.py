@@ -299,9 +299,9 @@ class _Load:
         self._last = 1
         self._derived: dict[str, dict[str, Any]] = {}  # values of columns that are not archived
         self._ids: dict[str, dict[int, int]] = {name: {} for name in _REFERRED}
-        self._kinds: dict[int, str] = {}  # for each unit: a memory's network, or else the unit's kind
-        self._opinions: dict[int, int] = {}  # for each wording: its opinion
-        self._categories: dict[int, tuple[str, str]] = {}  # for each category: its kind and name
+        self._kinds: dict[int, str] = {}  # by unit: its network if it is a memory, otherwise its kind
+        self._opinions: dict[int, int] = {}  # by row id of a wording: the row id of its opinion
+        self._categories: dict[int, tuple[str, str]] = {}  # by row id of a category: its kind and name
         # Categories whose own name has not appeared among their spellings yet.
         self._unnamed: set[int] = set()
 

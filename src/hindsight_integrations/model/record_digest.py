@@ -52,7 +52,8 @@ class GoalStanding:
     Attributes:
         target: the target of the goal.
         unit_id: the id of the memory of the goal.
-        days: the first and last day of the question's period, or else of the current one.
+        days: the first and last day of the period compared: the last one in the question's time range, but not a future
+            one; the current one if the question has no time range.
         value: the total of the records of that period; None if it has no records.
         met: the number of periods with records, within the question's time range, in which the goal was met.
         periods: the number of periods with records in that range.
@@ -76,13 +77,13 @@ class DayValue:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Figures of the records of one time range, in one unit.
+    """Figures of the records of one time range, in one unit of measure.
 
     Attributes:
         when: the name of the range: "today", "this week", "this month", "all time", or "asked" for the range of the
             question.
         days: its first and last day; None for all time.
-        unit: the canonical unit of the values; empty for none.
+        unit: the canonical unit of the values; empty if they have none.
         count: the number of records.
         total: the exact sum; None if the values cannot be added, or the sum has more than 100 digits.
         mean: the mean, to the 28 digits of `Decimal`; None if a value is not a number.
@@ -147,18 +148,19 @@ class RecordDigest(Displayed, Tabular):
     Attributes:
         kind: the kind of the records.
         categories: the names of the categories; empty for any.
-        window: the time range of the question; None for any.
-        figures: the figures of the question's time range, then of shorter and longer ranges, one per unit; empty for
-            kinds without numbers.
+        window: the time range of the question; None if it has none.
+        figures: the figures of the question's time range, then of shorter and longer ranges; for each range, one per unit
+            of measure. Empty for kinds without numbers.
         periods: the sum of each day, week or month with records, if the question asks for these.
         goals: the progress towards the bank's goals.
         heading: the text with the figures, the goals, the values that were not counted, and the completeness of the rows.
         rows: the rows in order of time.
         tokens: the number of tokens of `text`.
-        of: the total number of rows; if there are too many memories to read, each unread one counts as one row.
+        of: the total number of rows, including those omitted. If there are too many memories to read all, each unread memory
+            counts as one row.
         unit_ids: the ids of the memories used in a figure, a goal or a row.
-        asked: the figures of the question's time range, or else of all time, for the first of several units; None if
-            there are none, or too many records to add.
+        asked: the figures of the question's time range, or of all time if it has none; with several units of measure, only
+            those of the most frequent unit. None if there are no figures, or too many records to add up.
     """
 
     kind: RecordKind

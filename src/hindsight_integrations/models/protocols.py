@@ -97,17 +97,17 @@ class LanguageModel(Protocol):
 
     @property
     def name(self) -> str:
-        """The model's name, for errors and doctor."""
+        """The model's name, which errors and the `doctor` command show."""
         ...
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
         """Call the model once.
 
         Raises:
-            ModelUnavailable: it could not be reached, timed out or limited the rate.
+            ModelUnavailable: the model could not be reached, timed out or was rate-limited.
             ModelRefused: the service rejected the API key.
             MalformedOutput: the answer does not match the schema; the error contains the raw output.
-            PromptTooLong: the prompt does not fit its context.
+            PromptTooLong: the prompt does not fit the model's context.
         """
         ...
 
@@ -122,11 +122,11 @@ class StreamingLanguageModel(LanguageModel, Protocol):
         Closing the iterator before its end (`aclose`) ends the call.
 
         Raises:
-            ModelUnavailable: it could not be reached, timed out or limited the rate, possibly after some
+            ModelUnavailable: the model could not be reached, timed out or was rate-limited, possibly after some
                 pieces.
             ModelRefused: the service rejected the API key.
             MalformedOutput: the answer was truncated; the error contains the partial text.
-            PromptTooLong: the prompt does not fit its context.
+            PromptTooLong: the prompt does not fit the model's context.
         """
         ...
 
@@ -140,7 +140,7 @@ class Embedder(Protocol):
         ...
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Embed passages, (n, dimension), float32, unit norm; (0, dimension) for no texts."""
+        """Embed passages, (n, dimension), float32, unit norm; (0, dimension) for an empty list."""
         ...
 
     def embed_query(self, text: str) -> Vector:
@@ -153,7 +153,7 @@ class Reranker(Protocol):
 
     @property
     def name(self) -> str:
-        """The model's name, for traces and doctor."""
+        """The model's name, which traces and the `doctor` command show."""
         ...
 
     def score(self, query: str, texts: Sequence[str]) -> FloatArray:
@@ -169,7 +169,7 @@ class TokenCounter(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of the encoding, for doctor."""
+        """The name of the encoding, which the `doctor` command shows."""
         ...
 
     def count(self, texts: Sequence[str]) -> list[int]:
@@ -203,7 +203,7 @@ _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL | re.IGNORECAS
 
 
 def written_answer(schema: type[T], text: str) -> T | None:
-    """Extract the only complete object of a schema from a text; return None if there are none or several.
+    """Extract from a text the only complete object that matches a schema; return None if there are none or several.
 
     Reasoning is ignored, since it may contain drafts.
     """
@@ -221,7 +221,7 @@ def _without_reasoning(text: str) -> str:
 
 
 def _object_in(text: str) -> str:
-    """Return the only JSON object of a text, in its only code fence if it has fences; else an empty string."""
+    """Return the text in the only code fence, or without fences the only JSON object; empty if there are none or several."""
     fences = _FENCE.findall(text)
     if fences:
         return str(fences[0]) if len(fences) == 1 else ""
@@ -236,7 +236,7 @@ def _object_in(text: str) -> str:
 
 
 def answer_place(location: Sequence[int | str]) -> str:
-    """Format a location in an answer, as in "facts.0.what"; "answer" for the whole."""
+    """Format a location in an answer, such as "facts.0.what"; return "answer" for the whole answer."""
     return ".".join(map(str, location)) or "answer"
 
 

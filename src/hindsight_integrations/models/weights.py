@@ -96,7 +96,7 @@ class WeightsSpec:
 
     Attributes:
         name: the model's name, which banks record.
-        setting: the setting for an explicit folder, for errors.
+        setting: the name of the setting for an explicit folder, quoted in errors.
         packaged: the installed package that contains it.
         hub: its repository on the hub.
         file: name of its weights file in an explicit folder.
@@ -475,7 +475,7 @@ def tells_apart(cosines: FloatArray) -> bool:
 
 
 def _equivalent(reference: float, cosines: FloatArray, scale: Scale) -> float:
-    """Map a cosine from the reference scale to that of the cosines; unchanged if they do not tell the pairs apart."""
+    """Map a cosine from the reference scale to the scale of `cosines`; unchanged if these do not tell the pairs apart."""
     if not tells_apart(cosines):
         return reference
     own = measured_scale(cosines)

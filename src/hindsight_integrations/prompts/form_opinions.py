@@ -14,7 +14,7 @@ from hindsight_integrations.prompts.answered_opinions import MOST_OPINIONS, Answ
 from hindsight_integrations.prompts.memories import memory_line
 from hindsight_integrations.prompts.rendering import fenced, template
 
-# Tokens of an answer; five opinions have about 600, the rest is for models that reason first.
+# Token limit of an answer; five opinions take about 600, and the rest is for models that reason first.
 MOST_TOKENS = 4_096
 
 
@@ -37,7 +37,7 @@ class AnsweredOpinions(BaseModel):
 def form_opinions_prompt(
     question: str, answer: str, memories: Iterable[tuple[str, RecalledUnit]]
 ) -> Prompt[AnsweredOpinions]:
-    """Render a finished answer to extract its opinions.
+    """Create the prompt that extracts the opinions in a finished answer.
 
     Args:
         question: the question.

@@ -30,8 +30,8 @@ from hindsight_integrations.recall.documents import ServedDocument, documents_am
 from hindsight_integrations.recall.rerank import Ranking
 from hindsight_integrations.services import Services
 
-COMPARED = 20  # top of the ranking that is reordered: about what a short prompt shows (no source)
-ALIKE = 0.6  # minimum share of common words; two statements of one value share 0.6 to 0.8 (no source)
+COMPARED = 20  # top of the ranking that is reordered: about what a short prompt shows (chosen by hand)
+ALIKE = 0.6  # minimum share of common words; two statements of one value share 0.6 to 0.8 (chosen by hand)
 
 _WORD = re.compile(r"\w+")
 
@@ -157,7 +157,7 @@ def pack(
 ) -> list[int]:
     """Keep units in rank order, skipping those that do not fit: sum of tokens <= max_tokens (paper eq. 8).
 
-    Eq. 17 stops at the first unit that does not fit; skipping it instead keeps small units behind a large one.
+    Eq. 17 stops at the first unit that does not fit; skipping it lets smaller, lower-ranked units in.
 
     A larger budget never gives a worse result. Let a < b be budgets, and i the first unit on which the results differ. Up to i
     both used the same P tokens and the same number of units, so k applies to both alike, and every unit that fits a fits b.
@@ -169,8 +169,8 @@ def pack(
         tokens: cost of each unit, best first, each >= 0.
         max_tokens: the budget; nothing is kept below 0.
         k: hard limit on the number of units.
-        shortened: function of the position of a unit that does not fit and the tokens left; returns the cost of a shorter form, or
-            None if none fits. The argument above applies to units without one.
+        shortened: called with the position of a unit that does not fit, and the number of tokens left; returns the cost of a
+            shorter form of the unit, or None if none fits. The proof above holds for units without a shorter form.
 
     Returns:
         Positions kept, ascending.

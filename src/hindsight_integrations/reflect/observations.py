@@ -333,7 +333,7 @@ class Checker:
         return min(FEWEST_OBSERVATIONS, self.most, -(-len(self.facts) // FACTS_EACH))
 
     def problems(self, answer: AnsweredObservations) -> str:
-        """Describe the faults of an answer for the model; "" if there are none."""
+        """Return a message to the model about the faults of its answer; "" if there are none."""
         found = [
             f"observation {number}: {problem}"
             for number, observation in enumerate(answer.observations, 1)
@@ -353,7 +353,7 @@ class Checker:
         return [one for one in self._distinct(answer) if not self.problem(one)][: self.most]
 
     def problem(self, observation: AnsweredObservation) -> str:
-        """Describe the first fault of one observation for the model; "" if there is none."""
+        """Return a message to the model about the first fault of an observation; "" if there is none."""
         return next(filter(None, self._faults(observation)), "")
 
     def _faults(self, observation: AnsweredObservation) -> Iterator[str]:
@@ -458,7 +458,7 @@ class Summary:
         read: the facts that were summarised; facts that did not fit the prompt are omitted.
         tokens_in: prompt tokens of the model, including repairs.
         tokens_out: completion tokens of the model, including repairs.
-        problem: the fault of the model's last answer, if none of its observations is valid; else empty.
+        problem: what is wrong with the model's last answer, if none of its observations is valid; else empty.
     """
 
     observations: tuple[Observation, ...]
@@ -536,9 +536,7 @@ ATTEMPTS = 3
 TRIES_OF_MODEL = (
     3  # number of task attempts; on the last attempt, facts are selected if the model's answer is invalid
 )
-COMMITS = (
-    8  # maximum number of commits; another process's write fails a commit but need not invalidate the summary
-)
+COMMITS = 8  # maximum number of commits; another process's write makes a commit fail but need not invalidate the summary
 
 
 async def observe(task: Task, projector: Projector, services: Services) -> Settled:

@@ -19,7 +19,7 @@ class DocumentPlan:
     """The changes that retaining a document makes.
 
     Attributes:
-        write: the document's row; its hash covers the whole text; with `append`, including the stored text.
+        write: the document's row; its hash covers the whole text, which with `append` includes the stored text.
         basis: the content hash of the stored version that was compared; None for a new document.
         fresh: the new passages to extract, with new ordinals.
         moved: the known passages with a new position.
@@ -120,7 +120,10 @@ def _places(text: str, chunks: Sequence[ChunkWrite]) -> dict[int, ChunkWrite]:
 
 
 def _find(text: str, passage: str, start: int, taken: Iterable[tuple[int, ChunkWrite]]) -> int:
-    """Return the first unoccupied position from `start` at which the passage does not split a word; -1 if there is none."""
+    """Return the position of the passage's first occurrence at or after `start`; -1 if there is none.
+
+    Occurrences that begin or end inside a word, or overlap a passage in `taken`, do not count.
+    """
     at = text.find(passage, start)
     while at >= 0:
         end = at + len(passage)
@@ -132,7 +135,7 @@ def _find(text: str, passage: str, start: int, taken: Iterable[tuple[int, ChunkW
 
 
 def _is_break(text: str, at: int) -> bool:
-    """Return whether a passage may begin or end at a position: not inside a word."""
+    """Return whether a position is not inside a word, so that a passage may begin or end there."""
     return at in (0, len(text)) or not (text[at - 1].isalnum() and text[at].isalnum())
 
 

@@ -49,7 +49,10 @@ def chunk_text(text: str, limit: int = 3000) -> list[str]:
 
 
 def _cut(text: str, limit: int) -> int:
-    """Return the end of the first piece: the last break of the best kind that leaves at least half a piece."""
+    """Return the end of the first piece: the last break that makes the piece at least half of `limit` long.
+
+    Paragraph breaks are preferred to ends of sentences, and these to spaces; without any, the piece has `limit` characters.
+    """
     for kind in _BREAKS:
         ends = [match.end() for match in kind.finditer(text, 0, limit) if match.end() <= limit]
         if ends and ends[-1] >= limit // 2:
@@ -57,7 +60,7 @@ def _cut(text: str, limit: int) -> int:
     return limit
 
 
-SHORT_ANSWER = 3  # words; a longer answer usually makes sense without the question (no source)
+SHORT_ANSWER = 3  # words; a longer answer usually makes sense without the question (chosen by hand)
 NOTHING_ANSWERED: Mapping[str, Message] = MappingProxyType({})
 LONGEST_MESSAGE = 4_000  # characters, about 1,000 tokens or a quarter of a recall's default budget; longer messages are split
 PASSAGE_CHARACTERS = 500  # a few sentences: about one turn of a conversation
@@ -96,7 +99,7 @@ class VerbatimExtractor:
 
         Args:
             messages: messages with ids and timestamps; without a timestamp, the fact gets no occurrence.
-            answered: the question answered by each short answer, by the answer's id; see `questions_answered`.
+            answered: maps the id of each short answer to the question that it answers; see `questions_answered`.
             zone: the bank's time zone, for expressions such as "yesterday".
             aliases: names of the bank's entities, matched case-insensitively.
         """

@@ -141,7 +141,7 @@ class EmbedderContract:
         assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-4)
 
     def test_no_texts_give_no_rows(self, embedder: Embedder) -> None:
-        """No texts give an empty matrix with the right width."""
+        """An empty list of texts gives an empty matrix with the right width."""
         rows = embedder.embed_documents([])
         assert rows.shape == (0, embedder.identity.dimension)
         assert rows.dtype == np.float32
@@ -222,7 +222,7 @@ class RerankerContract:
         np.testing.assert_allclose(forth, back[::-1], atol=self.pair_tolerance)
 
     def test_no_texts_give_no_scores(self, reranker: Reranker) -> None:
-        """No texts give an empty array."""
+        """An empty list of texts gives an empty array."""
         assert reranker.score(QUESTION, []).shape == (0,)
 
     def test_odd_texts_have_scores(self, reranker: Reranker) -> None:

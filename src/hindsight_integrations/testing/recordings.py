@@ -174,7 +174,9 @@ def write_answer(request: str | Path, answer: Mapping[str, Any] | str, *, model:
     path = Path(request)
     recording = read_recording(path)
     if recording is None:
-        raise InvalidRequest("request", f"there is no file {path}", "Take a path from unanswered(folder).")
+        raise InvalidRequest(
+            "request", f"the file {path} does not exist", "Use a path that unanswered(folder) returned."
+        )
     kept = answer_object(answer) if isinstance(answer, str) else dict(answer)
     answered = {"answer": answer if kept is None else kept, "model": model}
     unspent = {"problem": "", "tokens_in": 0, "tokens_out": 0}
@@ -399,7 +401,7 @@ class RecordingModel:
 
 
 def _answer(prompt: Prompt[T], done: Completion[T]) -> object:
-    """Return the answer as the model wrote it, since parsing may drop parts; if it was transformed first, as parsed."""
+    """Return the answer as the model wrote it, since parsing may drop parts; as parsed if the text was transformed first."""
     written = answer_object(done.text)
     try:
         if written is not None and prompt.schema.model_validate(written) == done.output:

@@ -274,11 +274,11 @@ def checked_file(value: object, field: str, method: str) -> Path | IO[str]:
     """
     if isinstance(value, str | os.PathLike):
         return checked_path(value, field)
-    remedy = "Pass a path or an open text file."
+    remedy = "Pass a path, or an open file in text mode."
     if not callable(getattr(value, method, None)):
         raise InvalidRequest(field, f"it is {type(value).__name__}, not a path or a file", remedy)
     if isinstance(value, RawIOBase | BufferedIOBase):
-        raise InvalidRequest(field, "it is a binary file", remedy)
+        raise InvalidRequest(field, "the file was opened in binary mode", remedy)
     if getattr(value, "closed", False):
         raise InvalidRequest(field, "the file is closed", remedy)
     file: IO[str] = value  # type: ignore[assignment] # only the method can be checked

@@ -83,7 +83,7 @@ def weekday_of(match: re.Match[str], scope: Scope) -> int:
 
 @needs("weekday|clear_weekday")
 def plain_weekday(match: re.Match[str], scope: Scope) -> Span:
-    """Read "on Friday": the latest Friday before today; looking ahead, the next one after today.
+    """Read "on Friday": the latest Friday before today, or in a text about the future the next one after today.
 
     Raises:
         ValueError: a neighbouring phrase sets the year, which has many such weekdays.
@@ -103,7 +103,7 @@ def named_weekday(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("weekday", "weekday2")
 def two_weekdays(match: re.Match[str], scope: Scope) -> Span:
-    """Read "Mon through Wed": from the latest Monday before today, or looking ahead the next one, to its Wednesday."""
+    """Read "Mon through Wed": from the latest Monday before today, or the next one in a text about the future, to Wednesday."""
     first = plain_weekday(match, scope)
     last = weekday_after(first.start, scope.words.weekdays[word(match["weekday2"])])
     return Span(first.start, last.end, Unit.DAY, floating=True)
@@ -205,7 +205,7 @@ def day_number(text: str, scope: Scope) -> int:
 
 @needs("day", "weekday?")
 def day_of_month(match: re.Match[str], scope: Scope) -> Span:
-    """Read "on the 5th": the latest, or looking ahead the next. "Friday the 13th" is the nearest 13th on a Friday."""
+    """Read "on the 5th": the latest, or the next in a text about the future. "Friday the 13th" is the nearest 13th on a Friday."""
     day = day_number(match["day"], scope)
     weekday = weekday_of(match, scope) if "weekday" in match.re.groupindex else None
     past = scope.direction is Direction.PAST
@@ -736,7 +736,7 @@ def _until_today(whole: Span, scope: Scope) -> Span:
 
 
 _CLOCK = {Unit.MINUTE, Unit.HOUR}
-# A vague count of these units gives whole units, of other units whole days.
+# A vague count of these units gives whole units; a vague count of other units gives whole days.
 _WHOLE = {Unit.MINUTE, Unit.HOUR, Unit.WEEKEND}
 _HALF_OF = {
     Unit.HOUR: (Unit.MINUTE, 30),
@@ -944,10 +944,10 @@ def split_winter(match: re.Match[str], scope: Scope) -> Span:
     return _season(match, scope)(int(year) if len(year) > 2 else short_year(int(year), scope))
 
 
-# A lone number is a year only within this distance of the reference: a lifetime in the past, and plans for the future.
+# A lone number is a year only within this many years of the reference: a lifetime back, and as far ahead as people plan.
 _BACK, _AHEAD = 130, 30
 _LAST_CENTURY = 1800  # "the 1800s" are a century; "the 1900s" and "2000s" are decades
-_ROUND_YEAR = 2000  # before a thing, any other multiple of 100 is probably a count
+_ROUND_YEAR = 2000  # any other multiple of 100 before a noun is probably a count
 _LOOK_BACK = 40  # characters read before a number
 
 

@@ -140,7 +140,7 @@ def entities_of(proposal: ProposedOpinion, grounds: Grounds, known: Mapping[str,
     Args:
         proposal: the opinion.
         grounds: the memories it is based on.
-        known: the bank's entities by name, for the known names in `names_given`.
+        known: the bank's entities among the names from `names_given`, by normalised name.
     """
     listed = {normalise_name(name) for name in proposal.entities}
     matches = {
@@ -303,7 +303,7 @@ def _units(
     bank: str,
     tokens: TokenCounter,
 ) -> list[MemoryUnit]:
-    """Build the units of the opinions; if an invalid wording, or one with other tags, has the id, use another."""
+    """Build the units of the opinions; if the id is taken by an invalid wording or one with other tags, use another id."""
     counts = tokens.count([each.text for each in proposed])
     units = []
     for place, (each, stands_on, count) in enumerate(zip(proposed, grounds, counts, strict=True)):
@@ -356,7 +356,8 @@ class Relations:
     """The relations of pairs according to a model, and their cost.
 
     Attributes:
-        found: relations by text of the new opinion and unit id of the held wording; pairs without a usable answer are missing.
+        found: the relations, by pair: (text of the new opinion, unit id of the held opinion's current wording). Pairs without a
+            usable answer are missing.
         asked: all pairs sent to the model, with or without an answer; a pair is sent only once.
         calls: number of calls.
         tokens_in: prompt tokens reported.
@@ -399,7 +400,7 @@ async def relate(compared: Sequence[Comparison], model: LanguageModel, known: Re
 
 
 def relation_problems(answer: AnsweredRelations, new: Sequence[NewOpinion]) -> str:
-    """Describe the faults of an answer for the model; "" if there are none."""
+    """Return a message to the model about the faults of its answer; "" if there are none."""
     asked = {(number, held) for number, each in enumerate(new, 1) for held in each.held}
     answered = Counter((one.new, one.held) for one in answer.relations)
     faults = (
@@ -432,7 +433,7 @@ ALREADY_WEIGHED = "it adds no new evidence"
 REACHED_AGAIN = "the same opinion was formed again from this fact"
 
 _ORDER = (Relation.SAME, Relation.REFINES, Relation.OPPOSES)
-"""The precedence of relations, for an opinion with several."""
+"""The precedence of relations if an opinion has several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -488,7 +489,7 @@ def decide(
 
     Args:
         situation: the drafts and the state of the bank.
-        relations: relations by text of the new opinion and unit id of the held wording.
+        relations: the relations of the drafts to held opinions.
         occasion: the reflection.
         services: settings and thresholds.
     """
@@ -704,7 +705,7 @@ BUSY = "the bank changed during every try to store it"
 
 @dataclass(frozen=True, slots=True)
 class FormedOpinions:
-    """The outcome of an answer's opinions: before the commit a prediction, after it final.
+    """The outcome of an answer's opinions, which is a prediction before the commit and final after it.
 
     Attributes:
         changes: outcome of each opinion, in the given order; for a repeated operation, the recorded outcome.
@@ -779,7 +780,7 @@ async def assess_opinions(
 async def commit_opinions(
     assessed: AssessedOpinions, projector: Projector, services: Services
 ) -> FormedOpinions:
-    """Store the new opinions, and the grounds of opinions already held as evidence for these, in one commit.
+    """Store new opinions in one commit, together with the facts that are new evidence for opinions already held.
 
     If the bank has changed, the opinions are assessed again first.
 
