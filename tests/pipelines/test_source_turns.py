@@ -62,6 +62,7 @@ def shown(bank: MemoryBank, query: str = "kayak", **options: Any) -> list[tuple[
     return [(chunk.text, chunk.turn.history) for chunk in found.chunks if chunk.turn]
 
 
+@pytest.mark.directory
 def test_what_was_said_is_kept_with_who_said_it_and_when(opener: Opener, tmp_path: Path) -> None:
     """Text, speaker, role, time, thread and tags of each message; a reader finds them by memory, too."""
     engine = opened(opener, {"facts": [BOUGHT, NAMED]}, path=tmp_path)
@@ -80,6 +81,7 @@ def test_what_was_said_is_kept_with_who_said_it_and_when(opener: Opener, tmp_pat
     assert [turn.message_id for turn in by_unit[rows[result.unit_ids[1]]]] == ["m1", "m2", "m3"]
 
 
+@pytest.mark.directory
 def test_a_message_that_is_a_memory_is_not_kept_twice(opener: Opener, tmp_path: Path) -> None:
     """Without a model a memory is a message word for word: the ledger holds each text once, and reads it as a turn.
 
@@ -99,6 +101,7 @@ def test_a_message_that_is_a_memory_is_not_kept_twice(opener: Opener, tmp_path: 
     raw.close()
 
 
+@pytest.mark.directory
 def test_a_fact_that_is_the_message_is_not_kept_twice_either(opener: Opener, tmp_path: Path) -> None:
     """The caller's own facts may be messages word for word; only the others have a text of their own."""
     engine = opener(tmp_path, config=HindsightConfig(storage=STORAGE))
@@ -112,6 +115,7 @@ def test_a_fact_that_is_the_message_is_not_kept_twice_either(opener: Opener, tmp
     assert kept == [("m2",), ("m3",)]
 
 
+@pytest.mark.directory
 @pytest.mark.parametrize("model", [True, False], ids=["extracted", "word for word"])
 def test_an_edited_message_keeps_its_latest_wording_only(
     opener: Opener, tmp_path: Path, *, model: bool
@@ -125,6 +129,7 @@ def test_an_edited_message_keeps_its_latest_wording_only(
         assert [turn.text for turn in turns(tmp_path)] == [text]
 
 
+@pytest.mark.directory
 def test_nothing_is_kept_where_it_is_switched_off(opener: Opener, tmp_path: Path) -> None:
     """With source_turns=False memories stand on messages whose text is gone, and recall says so."""
     engine = opened(opener, {"facts": [BOUGHT]}, path=tmp_path, turns=False)

@@ -126,6 +126,7 @@ def test_a_document_that_waits_is_stored_in_the_format_of_version_1(engine: Hind
     assert json.loads(task.payload) == DOCUMENT
 
 
+@pytest.mark.directory
 def test_a_stored_task_is_done(
     opener: Callable[..., Hindsight], engine: Hindsight, tmp_path: Path, clock: FrozenClock
 ) -> None:

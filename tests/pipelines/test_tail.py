@@ -152,6 +152,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.directory
 @pytest.mark.promise("`retain` returns once its memories are on disk and every channel finds them.")
 def test_a_kill_costs_a_replay_and_nothing_else(
     opener: Opener, tmp_path: Path, config: HindsightConfig
@@ -250,6 +251,7 @@ def test_a_vector_index_that_cannot_be_asked_is_done_without(
     assert projection_of(bank).view().vectors.tail.tolist() == [len(MANY) + 2]
 
 
+@pytest.mark.directory
 def test_a_replaced_wording_leaves_the_files_at_once(
     opener: Opener, tmp_path: Path, config: HindsightConfig
 ) -> None:

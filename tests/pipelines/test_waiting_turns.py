@@ -181,6 +181,7 @@ bank.tasks.settle()
 """
 
 
+@pytest.mark.directory
 @pytest.mark.parametrize(
     ("moment", "extracted"),
     [
@@ -358,6 +359,7 @@ def test_a_parked_passage_is_found_and_the_extracted_ones_are_not_repeated(opene
     assert sorted((item.kind, *item.unit.sources) for item in found) == [("memory", "m0"), ("turn", "m1")]
 
 
+@pytest.mark.directory
 def test_of_a_long_message_only_the_piece_that_waits_is_a_turn(opener: Opener, tmp_path: Path) -> None:
     """A message cut in two, of which one piece is extracted: that fact and the other piece, then both facts; one text."""
     pieces = ["apples " * 10, "pears " * 10]
@@ -414,6 +416,7 @@ def test_extracted_while_a_recall_runs_its_facts_are_found(opener: Opener) -> No
     assert [item.text for item in bank.recall("red kayak", k=1).units] == ["Alice bought a red kayak."]
 
 
+@pytest.mark.directory
 def test_a_turn_is_found_where_texts_are_not_kept(opener: Opener, tmp_path: Path) -> None:
     """source_turns=False keeps no text beside memories; what waits is found all the same, and gone when it is extracted."""
     bank = opened(opener, DOWN, FACTS, path=tmp_path, retain={"source_turns": False}).bank("alice")
@@ -425,6 +428,7 @@ def test_a_turn_is_found_where_texts_are_not_kept(opener: Opener, tmp_path: Path
         assert ledger.turns.of_thread("alice", "t") == []
 
 
+@pytest.mark.directory
 def test_extraction_leaves_the_collection_alone_and_a_later_erasure_cleans_it(
     opener: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,6 +81,7 @@ def test_a_worker_elsewhere_is_told_of(opened: Opened, reader: Reader, tmp_path:
     assert engine.settle().created == 1
 
 
+@pytest.mark.directory
 @every_row(
     ("options", "match"),
     [
@@ -132,6 +133,7 @@ def test_no_more_banks_are_open_than_may_be(opened: Opened, reader: Reader) -> N
     assert max(seen) <= 3
 
 
+@pytest.mark.directory
 def test_while_nothing_is_due_it_sleeps(
     opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:

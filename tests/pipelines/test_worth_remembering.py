@@ -160,6 +160,7 @@ def open_for(opener: Any) -> Any:
     return open_engine
 
 
+@pytest.mark.directory
 @every_row(("code", "text", "states"), TABLE, ids=[text for _, text, _ in TABLE])
 def test_what_states_something_is_kept_whole_and_a_question_is_no_memory(
     open_for: Any, code: str, text: str, states: bool
