@@ -338,7 +338,8 @@ async def follow(
             fork = await services.workers.read(read_fork, followed, projector.ledger, bank)
             proposal = None
             if remember:
-                proposal = await prepare(replace(request, dropped=fork.gone), projector, services)
+                request_of_fork = replace(request, dropped=fork.gone, absent=fork.absent)
+                proposal = await prepare(request_of_fork, projector, services)
             proposal = proposal or _known(request)
             proposal = replace(proposal, followed=followed)
             (result,) = await store([proposal], projector, services, request.options)
