@@ -145,7 +145,7 @@ def test_a_fork_does_not_show_the_memory_of_a_dropped_message(
         result = bank.threads.follow([*start, moved], thread="t")
         assert GRAZ in prompts[-2]
         assert GRAZ not in prompts[-1]
-        assert result.closed == result.restored == ()
+        assert (result.closed, result.restored) == ((), ())
         assert state(bank).memories == {VIENNA}
 
 
