@@ -394,6 +394,20 @@ def test_what_waits_in_another_conversation_stays(opener: Callable[..., Hindsigh
     assert "green tea in u" in task.payload
 
 
+def test_what_waits_without_a_thread_stays(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
+    """Messages retained without a thread are separate conversations; an unrelated one that quotes the memory stays."""
+    config = HindsightConfig(storage=LIGHT, retain=RetainConfig(on_model_failure="queue"))
+    bank = opener(tmp_path, config=config, model=ScriptedModel([DOWN, DOWN])).bank("alice")
+    fact = {**FACT, "what": "user: I like tea.", "entities": []}
+    bank.retain([Message("I like tea.", "user", id="s1")], facts=[fact])
+    bank.retain([Message("My sister wrote 'user: I like tea.' I cannot eat nuts.", "user", id="s2")])
+    bank.retain([Message("user: I like tea.", "user", id="s3")])
+    [unit] = [match.unit for match in bank.recall("tea").units if match.unit.sources == ("s1",)]
+    assert bank.forget(unit=unit.id).counts["tasks"] == 1
+    [task] = [task for task in bank.tasks.list() if "tea" in task.payload]
+    assert "cannot eat nuts" in task.payload
+
+
 def test_an_older_document_that_waits_goes_by_its_tag(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:

@@ -239,6 +239,25 @@ def test_places_go_to_who_waits_longest_and_is_still_there() -> None:
     assert asyncio.run(scene()) == ["first", "last"]
 
 
+@pytest.mark.parametrize("assigned", [False, True])
+def test_the_place_of_a_closed_call_goes_to_the_next(assigned: bool) -> None:
+    """A call that is closed instead of cancelled takes no place, even if it was assigned one."""
+
+    async def scene() -> None:
+        places = Places(1)
+        await places.take()
+        call = places.take()
+        call.send(None)
+        if assigned:
+            places.give_back()
+        call.close()
+        if not assigned:
+            places.give_back()
+        await asyncio.wait_for(places.take(), 1)
+
+    asyncio.run(scene())
+
+
 def test_no_bank_at_all_cannot_be_asked_for() -> None:
     """A number of open banks below one is refused, and the error says what would do."""
     with pytest.raises(InvalidRequest, match="Allow 1 or more"):

@@ -8,17 +8,21 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import told_conversation as told
+from langchain_core.messages import BaseMessage
 from told_conversation import GRAZ, PACKING, STEPS, U3_EDITED, VIENNA, opened, tell, unit_of
 
 from hindsight_integrations import MemoryBank, Message
 from hindsight_integrations.model.documents import document_text
 from hindsight_integrations.model.erasure import ForgetReceipt
 from hindsight_integrations.model.results import RetainResult
+from hindsight_integrations.model.turns import Role
+from hindsight_integrations.testing.scripted_model import Reply
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,33 @@ def test_an_edit_that_says_it_still_ends_it_still(tmp_path: Path) -> None:
         assert state(bank) == TOLD
         assert GRAZ in {done.statement for done in result.closed}
         assert not result.restored
+
+
+def test_a_fork_does_not_show_the_memory_of_a_dropped_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A memory whose own message was dropped stays invalid, so a message of the new branch is not read with it."""
+    start = [
+        Message("Hello, it is me.", "user", "2024-04-30T09:00", "u0"),
+        Message("Hello.", "assistant", "2024-04-30T09:01", "a0", Role.ASSISTANT),
+    ]
+    moved = Message(told.U3.text, "user", "2024-05-04T09:00", "a3b")
+    prompts: list[str] = []
+
+    def recorded(messages: list[BaseMessage], read: Callable[..., Reply] = told.read) -> Reply:
+        prompts.append(str(messages[-1].content))
+        return read(messages)
+
+    monkeypatch.setattr(told, "read", recorded)
+    with opened(str(tmp_path)) as engine:
+        bank = engine.bank("alice")
+        bank.threads.follow([*start, told.U1], thread="t")
+        assert bank.threads.follow([*start, told.U1, told.U3], thread="t").closed
+        result = bank.threads.follow([*start, moved], thread="t")
+        assert GRAZ in prompts[-2]
+        assert GRAZ not in prompts[-1]
+        assert (result.closed, result.restored) == ((), ())
+        assert state(bank).memories == {VIENNA}
 
 
 def test_the_result_lists_what_holds_again(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from table import every_row
 
 from hindsight_integrations.language.language import Language, Person
 from hindsight_integrations.language.packs import LANGUAGES
-from hindsight_integrations.language.person import LONGEST_TEXT, first_person, persons
+from hindsight_integrations.language.person import LONGEST_TEXT, _masked, _restored, first_person, persons
 
 FIRST, SECOND = Person.FIRST, Person.SECOND
 EN = LANGUAGES["en"]
@@ -20,6 +20,7 @@ SPOKEN = [
     ("en", "You are a creative engineer", "I am a creative engineer"),  # the paper's and the earlier paper's
     ("en", "You were born in 1990", "I was born in 1990"),
     ("en", "You value innovation", "I value innovation"),
+    ("en", 'You wrote "are you there"/you@foo.com.', 'I wrote "are you there"/you@foo.com.'),
     ("en", "Your name is Otto and you were born in Bergen.", "My name is Otto and I was born in Bergen."),
     ("en", "you were born in Bergen and are a cook", "I was born in Bergen and am a cook"),
     (
@@ -147,6 +148,39 @@ def test_any_text_can_be_read_and_turned(text: str, code: str) -> None:
     """Any text is rewritten without raising, and nothing but words changes."""
     persons(text, LANGUAGES[code])
     assert (first_person(text, LANGUAGES[code]) == "") == (text == "")
+
+
+PIECES = [
+    '"',
+    "'",
+    "\u201c",
+    "\u201d",
+    " ",
+    " ",
+    "/",
+    "@",
+    "&",
+    "-",
+    ".",
+    "\x00",
+    "0",
+    "https://",
+    "you",
+    "You",
+    "I",
+    "US",
+]
+
+
+@given(
+    text=st.lists(st.sampled_from([*PIECES, "Despicable", "Me", "Du", "Sie", "yo", "mi menor"])).map("".join),
+    code=st.sampled_from(sorted(LANGUAGES)),
+)
+def test_masked_parts_come_back(text: str, code: str) -> None:
+    """A quotation within an address is masked twice, and restored completely."""
+    plain, kept = _masked(text, LANGUAGES[code])
+    assert _restored(plain, kept) == text.replace("\x00", " ")
+    assert "\x00" not in first_person(text, LANGUAGES[code])
 
 
 @pytest.mark.slow

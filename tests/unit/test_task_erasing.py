@@ -59,6 +59,16 @@ def test_the_words_of_another_conversation_or_document_stay() -> None:
     assert without(payload(tags=["Tea."]), traces({"Tea."}, **elsewhere)) == payload(tags=["Tea."])
 
 
+def test_messages_without_a_thread_are_not_one_conversation() -> None:
+    """Without a thread, only payloads that contained an erased message are searched for its text."""
+    quoted = payload(thread="", context="of the secret, she said")
+    erased: dict[str, Any] = {"threads": frozenset({""})}
+    unrelated = json.dumps({**json.loads(quoted), "messages": json.loads(quoted)["messages"][1:]})
+    assert without(unrelated, traces({"the secret"}, {("", "m1")}, **erased)) == unrelated
+    assert without(quoted, traces({"the secret"}, {("", "m1")}, **erased)) is None
+    assert left(without(payload(thread=""), traces({"the secret"}, {("", "m1")}, **erased))) == ["m2"]
+
+
 def test_of_what_is_older_only_the_tagged_goes() -> None:
     """Tags beside a time choose among the waiting passages too."""
     until, tagged = Interval(at(0), at(6)), payload(tags=["diary", "old"])

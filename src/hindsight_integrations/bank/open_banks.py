@@ -32,19 +32,17 @@ class Places:
         self._lock = threading.Lock()
 
     async def take(self) -> None:
-        """Wait for a place and take it; if the call is cancelled, no place is taken."""
+        """Wait for a place and take it; if the call is cancelled or closed, no place is taken."""
         with self._lock:
             if self._free:
                 self._free -= 1
                 return
             place: Future[None] = Future()
             self._waiting.append(place)
-        try:
+        with ExitStack() as on_failure:
+            on_failure.callback(self._decline, place)
             await asyncio.wrap_future(place)
-        except asyncio.CancelledError:
-            if not place.cancel():  # the place was assigned before the call was cancelled
-                self.give_back()
-            raise
+            on_failure.pop_all()
 
     def give_back(self) -> None:
         """Release a place to the next waiter."""
@@ -55,6 +53,11 @@ class Places:
                     place.set_result(None)
                     return
             self._free += 1
+
+    def _decline(self, place: Future[None]) -> None:
+        """Stop waiting for a place; release it if it was assigned already."""
+        if not place.cancel():
+            self.give_back()
 
 
 logger = logging.getLogger("hindsight_integrations")

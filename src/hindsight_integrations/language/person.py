@@ -6,6 +6,7 @@ Quoted speech, "US" and pronouns inside names ("the film Despicable Me") are ign
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from hindsight_integrations.language.language import Language, Person
 from hindsight_integrations.language.names import CAPITAL, begins_sentence
@@ -50,8 +51,7 @@ def first_person(text: str, language: Language) -> str:
     if len(text) > LONGEST_TEXT:
         return text
     plain, kept = _masked(text, language)
-    told = language.person.from_second(plain)
-    return _MARK.sub(lambda match: kept[int(match[1])], told)
+    return _restored(language.person.from_second(plain), kept)
 
 
 def unquoted(text: str) -> str:
@@ -65,7 +65,7 @@ def _masked(text: str, language: Language) -> tuple[str, list[str]]:
     pronouns = tuple(language.person.words.values())
 
     def keep(match: re.Match[str]) -> str:
-        kept.append(match[0])
+        kept.append(_restored(match[0], kept))  # an address may contain a quotation
         return f"\x00{len(kept) - 1}\x00"
 
     def keep_pronoun(match: re.Match[str]) -> str:
@@ -84,6 +84,11 @@ def _masked(text: str, language: Language) -> tuple[str, list[str]]:
 
         plain = _CAPITALISED.sub(keep_name, plain)
     return plain, kept
+
+
+def _restored(text: str, kept: Sequence[str]) -> str:
+    """Replace the marks in a text by the parts that they stand for."""
+    return _MARK.sub(lambda match: kept[int(match[1])], text)
 
 
 def _shouted(text: str) -> bool:

@@ -480,7 +480,7 @@ class Traces:
             `threads` or `documents` that contains one anywhere is deleted. Elsewhere the same words within a longer
             text are somebody else's.
         messages: (thread, message id) of erased messages, which are removed from payloads.
-        threads: conversations of the erased units.
+        threads: conversations of the erased units; "" (retained without a thread) is not one conversation.
         documents: documents of the erased units.
         document: payloads of this document are deleted.
         thread: messages of this thread are removed.
@@ -520,7 +520,10 @@ def without(payload: str, traces: Traces) -> str | None:
     kept = {name: _cleaned(member, thread, traces) for name, member in value.items()}
     if value.get("messages") and not kept["messages"]:
         return None
-    same_source = document in traces.documents if document else thread in traces.threads
+    if document:
+        same_source = document in traces.documents
+    else:  # without a thread, a payload is of the erased conversation only if it contained an erased message
+        same_source = thread in traces.threads if thread else kept != value
     if same_source and any(erased in text for text in _texts_in(kept) for erased in traces.texts):
         return None
     return payload if kept == value else json.dumps(kept, ensure_ascii=False)

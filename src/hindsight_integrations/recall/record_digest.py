@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from decimal import Decimal, localcontext
+from itertools import chain
 
 import numpy as np
 
@@ -434,6 +435,25 @@ class _SubjectRecords:
         return self.known == EVER or (days is not None and first <= days[0] and days[1] <= last)
 
 
+@dataclass(frozen=True, slots=True)
+class _ComputedFigures:
+    """What was computed from the records of one subject; the attributes are those of `RecordDigest`.
+
+    Attributes:
+        lines: the lines of the heading after its title.
+        figures: the figures per time range and unit.
+        asked: the figures of the question's time range.
+        goals: the progress towards the bank's goals.
+        periods: the sums per period.
+    """
+
+    lines: tuple[str, ...] = ()
+    figures: tuple[Figures, ...] = ()
+    asked: Figures | None = None
+    goals: tuple[GoalStanding, ...] = ()
+    periods: tuple[PeriodValue, ...] = ()
+
+
 def _overlap(one: Days, other: Days) -> Days:
     return max(one[0], other[0]), min(one[1], other[1])
 
@@ -457,10 +477,6 @@ class _DigestBuilder:
         self._today = self._calendar.day(self._moment)
         self._days = None if asked.window is None else self._calendar.days(asked.window)
         self._words = DigestWords(self._today)
-        self._figures: list[Figures] = []
-        self._of_time_asked: Figures | None = None
-        self._goals: list[GoalStanding] = []
-        self._periods: tuple[PeriodValue, ...] = ()
 
     def digest(self, budget: int) -> RecordDigest | None:
         """Build a digest with figures, goals and rows, within a budget of tokens; None if there are no records or none fit.
@@ -477,7 +493,8 @@ class _DigestBuilder:
         listed = self._listed(read.entries)
         if self._subject.kind not in VALUED and not listed:
             return None
-        lines = self._figured(read)
+        computed = self._computed(read)
+        lines = list(computed.lines)
         title = self._words.title(self._subject.kind, self._subject.categories)
         if window is not None and self._days is None:
             lines.append("figures cover whole days; the rows are those of the requested time")
@@ -486,17 +503,17 @@ class _DigestBuilder:
         if not heading:
             return None
         text = "\n".join([heading, *(row.text for row in rows)])
-        entered = {entry.memory.id for entry in (read.entries if self._figures else listed)}
-        entered |= {standing.unit_id for standing in self._goals}
+        entered = {entry.memory.id for entry in (read.entries if computed.figures else listed)}
+        entered |= {standing.unit_id for standing in computed.goals}
         [tokens] = self._run.services.tokens.count([text])
         return RecordDigest(
             kind=self._subject.kind,
             categories=self._subject.categories,
             window=window,
-            asked=self._of_time_asked,
-            figures=tuple(self._figures),
-            periods=self._periods,
-            goals=tuple(self._goals),
+            asked=computed.asked,
+            figures=computed.figures,
+            periods=computed.periods,
+            goals=computed.goals,
             heading=heading,
             rows=rows,
             tokens=tokens,
@@ -550,32 +567,35 @@ class _DigestBuilder:
         spans = [(entry, self._calendar.days_of(entry)) for entry in entries]
         return [entry for entry, (begins, ends) in spans if ends >= first and begins <= last]
 
-    def _figured(self, read: _SubjectRecords) -> list[str]:
-        """Compute and store figures and goals; return them as lines; no lines for non-numeric kinds and for history."""
+    def _computed(self, read: _SubjectRecords) -> _ComputedFigures:
+        """Compute the figures and goals of the records; nothing for non-numeric kinds and for history."""
         if self._subject.kind not in VALUED or self._run.query.include_invalidated:
-            return []
+            return _ComputedFigures()
         unit, words, period = self._subject.unit, self._words, self._subject.period
         given = read.entries if unit is None else [given_in(entry, unit) for entry in read.entries]
         past = [entry for entry in given if entry.at <= self._moment]
         times = list(self._times(past, read))
-        self._figures += [figures for parts in times for figures in parts]
-        lines = []
+        figures = tuple(chain.from_iterable(times))
+        asked, lines = None, []
         if times and times[0][0].days == self._days and (self._days or self._asked.window is None):
-            self._of_time_asked = times[0][0]
+            asked = times[0][0]
         elif not read.covers(self._days):
             lines.append(f"too many records to add up: the latest {MOST_READ} memories were read")
         elif self._days:
             lines.append(words.nothing("asked", self._days))
         lines += [words.figures(times[0])] if times else []
         lines += [words.short(times[1:])] if times[1:] else []
+        goals: tuple[GoalStanding, ...] = ()
+        periods: tuple[PeriodValue, ...] = ()
         if past and read.covers(None):
-            self._goals += self._standings(past)
+            goals = tuple(self._standings(past))
             if period and self._adds_up:
-                self._periods = sums_of(past, period, self._days, self._calendar)
-        lines += [words.goal(goal) for goal in self._goals]
-        if period and self._periods:
-            lines.append(words.periods(period, self._periods, self._figures[0].unit))
-        return [*lines, *self._left_out(within(past, self._days, self._calendar), given)]
+                periods = sums_of(past, period, self._days, self._calendar)
+        lines += [words.goal(goal) for goal in goals]
+        if period and periods:
+            lines.append(words.periods(period, periods, figures[0].unit))
+        lines += self._left_out(within(past, self._days, self._calendar), given)
+        return _ComputedFigures(tuple(lines), figures, asked, goals, periods)
 
     @property
     def _adds_up(self) -> bool:

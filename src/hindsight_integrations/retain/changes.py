@@ -144,9 +144,9 @@ def returning_events(
         gone: messages that are not part of the conversation.
         at: the time of their return.
     """
-    absent, events = set(gone), []
+    events = []
     for unit in units_of(ledger, bank, back, closed=True, waiting=True):
-        if not absent.isdisjoint((unit.thread, source) for source in unit.sources):
+        if _is_gone(unit, gone):
             continue
         log = ledger.units.validity(bank, unit.id)
         if log and log[-1].kind is ValidityKind.CLOSED and log[-1].reason == FORKED:
@@ -176,34 +176,46 @@ def undone_events(
         at: the time of the edit or drop.
         reason: the reason of the events, such as `MESSAGE_EDITED`.
     """
-    ending, absent, events = {unit.id for unit in units}, set(gone), []
-    for stated in _closings(ledger, bank, sorted(ending)):
-        log = ledger.units.validity(bank, stated.unit_id)
-        last = log[-1]
-        if last.kind is ValidityKind.RESTORED or last.by_unit not in ending:
-            continue
-        stored = _units_by_row(ledger, bank, [stated.unit_id])
-        for unit in stored.values():
-            dropped = not absent.isdisjoint((unit.thread, source) for source in unit.sources)
-            kind = ValidityKind.CLOSED if dropped else ValidityKind.RESTORED
-            by = None if kind is ValidityKind.CLOSED else last.by_unit
-            events.append(ValidityEvent(stated.unit_id, kind, _after(log, at), by, reason))
+    events = []
+    for unit, log in _ended_by(ledger, bank, units):
+        kind, by = ValidityKind.RESTORED, log[-1].by_unit
+        if _is_gone(unit, gone):
+            kind, by = ValidityKind.CLOSED, None
+        events.append(ValidityEvent(unit.id, kind, _after(log, at), by, reason))
     return events
 
 
-def undone_by(ledger: LedgerReader, bank: str, edited: Sequence[Place]) -> list[MemoryUnit]:
-    """Return the memories and items that become valid again when these messages are edited."""
-    if not edited:
-        return []
-    ending = {unit.id for unit in units_of(ledger, bank, edited)}
-    ended = {stated.unit_id for stated in _closings(ledger, bank, sorted(ending))}
-    last = {unit_id: ledger.units.validity(bank, unit_id)[-1] for unit_id in sorted(ended)}
-    restored = [
-        unit_id
-        for unit_id, event in last.items()
-        if event.kind is ValidityKind.CLOSED and event.by_unit in ending
+def undone_by(
+    ledger: LedgerReader, bank: str, edited: Sequence[Place], *, gone: Collection[Place]
+) -> list[MemoryUnit]:
+    """Return the memories and items that `undone_events` restores when these messages are edited or dropped.
+
+    Args:
+        ledger: the ledger, with the validity logs of the units.
+        bank: the bank's name.
+        edited: the edited or dropped messages.
+        gone: messages that are not part of the conversation.
+    """
+    units = units_of(ledger, bank, edited) if edited else []
+    return [unit for unit, _ in _ended_by(ledger, bank, units) if not _is_gone(unit, gone)]
+
+
+def _ended_by(
+    ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]
+) -> list[tuple[MemoryUnit, list[ValidityEvent]]]:
+    """Return the memories and items that are invalid and were last invalidated by one of these units, with their logs."""
+    ending = {unit.id for unit in units}
+    ended = {event.unit_id for event in _closings(ledger, bank, sorted(ending))}
+    stored = _units_by_row(ledger, bank, sorted(ended)).values()
+    logs = [(unit, ledger.units.validity(bank, unit.id)) for unit in stored]
+    return [
+        (unit, log) for unit, log in logs if log[-1].kind is ValidityKind.CLOSED and log[-1].by_unit in ending
     ]
-    return list(_units_by_row(ledger, bank, restored).values())
+
+
+def _is_gone(unit: MemoryUnit, gone: Collection[Place]) -> bool:
+    """Return whether a message that the unit was made from is not part of the conversation."""
+    return any((unit.thread, source) in gone for source in unit.sources)
 
 
 def stated_again_events(
@@ -235,7 +247,7 @@ def extracted_too_late(ledger: LedgerReader, bank: str, units: Sequence[MemoryUn
     return [
         ValidityEvent(unit.id, ValidityKind.CLOSED, unit.mentioned_at, reason=FORKED)
         for unit in units
-        if not dropped.isdisjoint((unit.thread, source) for source in unit.sources)
+        if _is_gone(unit, dropped)
     ]
 
 

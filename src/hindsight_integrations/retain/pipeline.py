@@ -338,7 +338,8 @@ async def follow(
             fork = await services.workers.read(read_fork, followed, projector.ledger, bank)
             proposal = None
             if remember:
-                proposal = await prepare(replace(request, dropped=fork.gone), projector, services)
+                request = replace(request, dropped=fork.gone, absent=fork.absent)
+                proposal = await prepare(request, projector, services)
             proposal = proposal or _known(request)
             proposal = replace(proposal, followed=followed)
             (result,) = await store([proposal], projector, services, request.options)
@@ -445,24 +446,37 @@ def batches(items: Sequence[Given], size: int) -> Iterator[list[Given]]:
 async def _retain_batch(
     batch: Sequence[Given], projector: Projector, services: Services, concurrent: int
 ) -> list[ItemOutcome]:
+    """Retain a batch in one commit; if that fails, retain each item alone, so that only the culprit fails.
+
+    Returns:
+        One outcome per item, in order.
+    """
     slots = frozenset(slot for item in batch if isinstance(item, RetainRequest) for slot in item.slots)
     async with services.in_flight.alone(slots):
-        gate = asyncio.Semaphore(concurrent)
-        read = await asyncio.gather(*(_read(item, projector, services, gate) for item in batch))
-        proposals = [item for item in read if isinstance(item, Proposal)]
-        try:
-            results = iter(await store(proposals, projector, services) if proposals else [])
-        except (EngineClosed, BankForgotten):
-            raise
-        except HindsightError as error:
-            if len(proposals) == 1:
-                return [ItemOutcome(None, error) if isinstance(item, Proposal) else item for item in read]
-        else:
-            return [ItemOutcome(next(results)) if isinstance(item, Proposal) else item for item in read]
-    return [  # one of the items makes the batch fail; store them one by one to find it
-        await _retain_alone(item, projector, services) if isinstance(outcome, Proposal) else outcome
-        for item, outcome in zip(batch, read, strict=True)
+        outcomes = await _retain_together(batch, projector, services, concurrent)
+    # Outside the block, since each `retain` holds the slots of its own item and would wait for this call forever.
+    return [
+        outcome or await _retain_alone(item, projector, services)
+        for item, outcome in zip(batch, outcomes, strict=True)
     ]
+
+
+async def _retain_together(
+    batch: Sequence[Given], projector: Projector, services: Services, concurrent: int
+) -> list[ItemOutcome | None]:
+    """Prepare the items and store them in one commit; None stands for each of several items whose commit failed."""
+    gate = asyncio.Semaphore(concurrent)
+    read = await asyncio.gather(*(_read(item, projector, services, gate) for item in batch))
+    proposals = [item for item in read if isinstance(item, Proposal)]
+    stored: Iterator[ItemOutcome | None]
+    try:
+        results = await store(proposals, projector, services) if proposals else []
+        stored = iter([ItemOutcome(result) for result in results])
+    except (EngineClosed, BankForgotten):
+        raise
+    except HindsightError as error:
+        stored = iter([ItemOutcome(None, error)] if len(proposals) == 1 else [None] * len(proposals))
+    return [next(stored) if isinstance(item, Proposal) else item for item in read]
 
 
 async def _read(

@@ -540,7 +540,12 @@ async def _extract_messages(
         try:
             edited = [(request.thread, message.id or "") for message in fresh]
             with_shown = await shown(
-                cut, request.tags, projector, services, edited=[*edited, *request.dropped]
+                cut,
+                request.tags,
+                projector,
+                services,
+                edited=[*edited, *request.dropped],
+                absent=request.absent,
             )
         except (
             ModelUnavailable,
@@ -587,7 +592,17 @@ async def _with_endings(
     cut = judge.passages(extraction, fresh, before=before, context=request.context)
     edited = [*((request.thread, message.id or "") for message in fresh), *request.dropped]
     with_shown = (
-        await shown(cut, request.tags, projector, services, edited=edited, categories=False) if cut else ()
+        await shown(
+            cut,
+            request.tags,
+            projector,
+            services,
+            edited=edited,
+            absent=request.absent,
+            categories=False,
+        )
+        if cut
+        else ()
     )
     own = frozenset((request.thread, message.id or "") for message in fresh)
     others = (
@@ -644,6 +659,7 @@ async def shown(
     *,
     memories: bool = True,
     edited: Sequence[Place] = (),
+    absent: frozenset[Place] = frozenset(),
     categories: bool = True,
 ) -> Sequence[Passage]:
     """Add to the passages the memories and record categories that the settings show to the model.
@@ -655,6 +671,7 @@ async def shown(
         services: the engine's services.
         memories: False for documents, which cannot end memories.
         edited: messages that may have a new version; memories that their earlier version ended count as valid.
+        absent: messages that are not part of the conversation; their memories stay invalid.
         categories: False omits record categories.
     """
     most = services.config.retain.most_shown_memories if memories else 0
@@ -663,7 +680,7 @@ async def shown(
     def looked_up(view: BankView) -> Sequence[Passage]:
         passages = cut
         if most:
-            undone = undone_by(view.ledger, view.bank, edited)
+            undone = undone_by(view.ledger, view.bank, edited, gone=absent)
             passages = with_memories(cut, view, services.embedder, tags=tags, limit=most, undone=undone)
         if categories:
             passages = with_categories(passages, view, services.tokens, tags=tags)

@@ -71,6 +71,7 @@ class RetainRequest:
         facts: the facts that the caller extracted; None extracts them with the model or verbatim.
         options: the overrides of the extraction settings.
         dropped: the messages that a fork dropped; messages that share a memory with them are extracted again.
+        absent: all messages of the thread that are not part of the current conversation, including `dropped`.
     """
 
     intake: Intake
@@ -84,6 +85,7 @@ class RetainRequest:
     facts: tuple[ExtractedFact, ...] | None = None
     options: ExtractionOptions = AS_SET
     dropped: tuple[Place, ...] = ()
+    absent: frozenset[Place] = frozenset()
 
     @property
     def slots(self) -> frozenset[tuple[str, str, str]]:
