@@ -31,6 +31,10 @@ class KeywordBackend(StrEnum):
     FTS5 = "fts5"
 
 
+CONNECTIONS = 8
+"""Connections to PostgreSQL for reads, and as many for writes: a dozen processes fit into its default limit of 100."""
+
+
 @dataclass(frozen=True, slots=True)
 class StorageConfig:
     """Storage backends and their limits.
@@ -50,7 +54,7 @@ class StorageConfig:
     reader_threads: int = 4
     open_banks: int = 64
     server_directory: Path = Path(".hindsight")
-    connections: int = 8
+    connections: int = CONNECTIONS
 
     def __post_init__(self) -> None:
         """Reject fewer than one open bank, and fewer than two connections."""

@@ -195,8 +195,8 @@ class LedgerBusy(StorageError):
         owner = f"process {pid}" if pid else "another process"
         super().__init__(
             f"{path} is open for writing in {owner}; only one process can write to a directory. Run a server as one process "
-            "with many threads (uvicorn --workers 1), or give each process its own directory and route each user to the "
-            "same process. Otherwise close it there, or open it here with read_only=True."
+            "with many threads (uvicorn --workers 1), or keep the memory on PostgreSQL, which any number of processes can use. "
+            "Otherwise close it there, or open it here with read_only=True."
         )
 
 
@@ -259,9 +259,9 @@ class BankLocked(StorageError):
         )
 
 
-def is_database(path: Path | str) -> bool:
-    """Tell whether the place of a ledger is a database server's address, not a directory."""
-    return "://" in str(path)
+def is_database(path: object) -> bool:
+    """Return whether the place of a ledger is a database server's address, not a directory."""
+    return isinstance(path, str) and "://" in path
 
 
 class LedgerLost(StorageError):

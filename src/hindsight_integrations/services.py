@@ -37,7 +37,7 @@ class Services:
         tokens: counts tokens.
         time_parser: reads the time of a question where the built-in grammar finds none; None leaves it timeless.
         clock: the current time.
-        workers: threads for reads, and the one thread that writes.
+        workers: threads for reads, and one thread for writes or, on PostgreSQL, a lane for each bank.
         in_flight: the messages and documents that are being retained, each by one call at a time.
         vectors: a cache of the vectors of short texts that are compared often.
         config: all settings.
@@ -45,7 +45,8 @@ class Services:
         dates: how dates without a time zone are read.
         redact: replaces what must not be stored, before a model or the ledger sees it; None changes nothing.
         read_only: methods that write are refused.
-        place: the resolved data directory, or a unique name if nothing is kept on disk.
+        place: the resolved data directory, a database's address without user and password, or a unique name if nothing is
+            kept on disk.
         worker: who runs tasks in the background.
     """
 

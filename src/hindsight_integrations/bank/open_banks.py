@@ -10,9 +10,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from functools import partial
 
-from hindsight_integrations.concurrency.workers import Runner
+from hindsight_integrations.concurrency.workers import Workers
 from hindsight_integrations.errors import BankForgotten, BankNotFound, StorageError
 from hindsight_integrations.indexes.projection import BankProjection
 from hindsight_integrations.ledger.ledger import Ledger
@@ -92,22 +91,18 @@ class OpenBanks:
         workers: workers of the engine.
         project: factory of a bank's projection, which is not opened yet.
         most: maximum number of open banks, at least 1.
-        shared: whether other processes use the ledger; if so, each check reads the ledger, since they may forget a
-            bank.
     """
 
     def __init__(
         self,
         ledger: Ledger,
-        workers: Runner,
+        workers: Workers,
         project: Callable[[BankHeader], BankProjection],
         *,
         most: int,
-        shared: bool,
     ) -> None:
         self._ledger, self._workers, self._project = ledger, workers, project
-        self._most, self._shared = most, shared
-        self._one_lane = workers.lane(0) is workers
+        self._most = most
         self._places = Places(most)
         self._lock = threading.Lock()
         self._open: dict[int, _OpenBank] = {}  # least recently used first
@@ -120,7 +115,7 @@ class OpenBanks:
             BankForgotten: the bank of this header was forgotten.
         """
         self.check_here(header)
-        if self._shared and not self._exists(header):
+        if self._ledger.shared and not self._exists(header):
             raise BankForgotten(header.name)
 
     def check_here(self, header: BankHeader) -> None:
@@ -149,7 +144,7 @@ class OpenBanks:
                 lease.has_place = True
                 held = self._assign(header, lease)
             if held is None:
-                held = await self._workers.lane(header.generation).write(self._open_for, header, lease)
+                held = await self._workers.lane(header.generation).write(self._open_and_assign, header, lease)
             yield held.projection
         finally:
             self._end(lease)
@@ -160,7 +155,7 @@ class OpenBanks:
         Raises:
             BankForgotten: the bank was forgotten.
         """
-        return self._opened(header).projection
+        return self._ensure_open(header).projection
 
     @contextmanager
     def forgetting(self, header: BankHeader) -> Iterator[None]:
@@ -205,7 +200,7 @@ class OpenBanks:
             self._open[header.generation] = bank
         return bank
 
-    def _opened(self, header: BankHeader) -> _OpenBank:
+    def _ensure_open(self, header: BankHeader) -> _OpenBank:
         with self._lock:
             if bank := self._mark_used(header):
                 return bank
@@ -222,8 +217,8 @@ class OpenBanks:
             self._open[header.generation] = bank
         return bank
 
-    def _open_for(self, header: BankHeader, lease: _Lease) -> _OpenBank:
-        bank = self._opened(header)
+    def _open_and_assign(self, header: BankHeader, lease: _Lease) -> _OpenBank:
+        bank = self._ensure_open(header)
         self._assign(header, lease)
         return bank
 
@@ -254,10 +249,10 @@ class OpenBanks:
             idle = [key for key, bank in self._open.items() if not bank.leases]
             surplus = idle[: max(0, len(self._open) + 1 - self._most)]
         for key in surplus:
-            if self._one_lane:
-                self._close_idle(key)
+            if self._workers.one_writer:
+                self._close_idle(key)  # this is the thread that would run it
             else:
-                self._workers.lane(key).submit(partial(self._close_idle, key))
+                self._workers.queued(key, self._close_idle, key)
 
     def _discard_namesake(self, header: BankHeader) -> None:
         """Erase the indexes of an earlier bank of that name, which another process has forgotten."""
@@ -268,7 +263,7 @@ class OpenBanks:
             bank.projection.discard()
 
     def _close_idle(self, key: int) -> None:
-        """Close a bank unless it has been leased or closed meanwhile."""
+        """Close a bank, unless it has been leased or closed since it was chosen."""
         with self._lock:
             if key not in self._open or self._open[key].leases:
                 return

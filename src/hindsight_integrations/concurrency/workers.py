@@ -79,10 +79,6 @@ class Runner(Protocol):
         """Return a runner for one bank, whose writes run one at a time, in order."""
         ...
 
-    def submit(self, function: Callable[[], object]) -> None:
-        """Queue a function that changes something, without waiting for it."""
-        ...
-
     def check_open(self) -> None:
         """Raise EngineClosed once closed."""
         ...
@@ -92,18 +88,22 @@ class Workers:
     """Runs blocking functions for any event loop.
 
     With one writer, all writes of an engine use one thread, so that a write needs no lock and cannot deadlock.
-    With more, writes of one bank run in order and those of different banks at the same time, so that a bank
-    that waits for another process delays no other bank.
+    With more, each bank has a lane: its writes run in order, at the same time as those of other banks, so that
+    a bank that waits for another process delays no other. Elsewhere, "writer thread" means the thread that runs
+    a write of the bank.
 
     Args:
         readers: number of threads for reads.
-        writers: number of threads for writes, and so of banks that are written at the same time.
+        writers: number of threads for writes, which is also how many banks can be written at the same time.
+
+    Attributes:
+        one_writer: whether all writes run on the same thread.
     """
 
     def __init__(self, readers: int, writers: int = 1) -> None:
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="hindsight-read")
         self._writers = ThreadPoolExecutor(writers, thread_name_prefix="hindsight-write")
-        self._one_writer = writers == 1
+        self.one_writer = writers == 1
         self._lanes: dict[Hashable, deque[Callable[[], object]]] = {}  # waiting work of each busy lane
         self._lock = threading.Lock()
         self._closed: str | None = None
@@ -125,17 +125,13 @@ class Workers:
 
     def lane(self, bank: Hashable) -> Runner:
         """Return a runner for one bank, whose writes run one at a time, in order."""
-        return self if self._one_writer else _Lane(self, bank)
-
-    def submit(self, function: Callable[[], object]) -> None:
-        """Queue a function that changes something, without waiting for it."""
-        self.queued(None, function)
+        return self if self.one_writer else _Lane(self, bank)
 
     def queued(
         self, bank: Hashable, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
     ) -> Future[R]:
         """Queue a write on the lane of a bank; None is the lane of work that belongs to no bank."""
-        if self._one_writer:
+        if self.one_writer:
             return self._submitted(self._writers, function, *args, **kwargs)
         future: Future[R] = Future()
         work = partial(_complete, future, partial(function, *args, **kwargs))
@@ -199,7 +195,7 @@ class Workers:
 
 
 class _Delivered:
-    """Gives the exception of a block to a future, where it is raised for whoever awaits it."""
+    """Gives an exception of the block to a future; awaiting the future raises it."""
 
     def __init__(self, future: Future[R]) -> None:
         self._future = future
@@ -223,7 +219,7 @@ def _complete(future: Future[R], work: Callable[[], R]) -> None:
 
 
 class _Lane:
-    """One bank's view of the workers: its writes run in order, beside those of other banks."""
+    """The workers of one bank, whose writes run in order."""
 
     def __init__(self, workers: Workers, bank: Hashable) -> None:
         self._workers, self._bank = workers, bank
@@ -239,10 +235,6 @@ class _Lane:
     def lane(self, bank: Hashable) -> Runner:
         """See `Runner.lane`."""
         return self._workers.lane(bank)
-
-    def submit(self, function: Callable[[], object]) -> None:
-        """See `Runner.submit`."""
-        self._workers.queued(self._bank, function)
 
     def check_open(self) -> None:
         """See `Runner.check_open`."""
@@ -273,10 +265,6 @@ class CheckedWorkers:
         """See `Runner.lane`; the check stays."""
         return CheckedWorkers(self._workers.lane(bank), self._before, self._after)
 
-    def submit(self, function: Callable[[], object]) -> None:
-        """See `Runner.submit`."""
-        self._workers.submit(function)
-
     def check_open(self) -> None:
         """See `Runner.check_open`."""
         self._workers.check_open()
@@ -285,7 +273,7 @@ class CheckedWorkers:
         self._before()
         try:
             return work()
-        finally:  # if it fails meanwhile, results are incomplete and exceptions meaningless
+        finally:  # if the check fails now, a result is incomplete and an exception meaningless
             self._after()
 
 
@@ -311,10 +299,6 @@ class HeardWorkers:
     def lane(self, bank: Hashable) -> Runner:
         """See `Runner.lane`; it calls back too."""
         return HeardWorkers(self._workers.lane(bank), self._heard)
-
-    def submit(self, function: Callable[[], object]) -> None:
-        """See `Runner.submit`."""
-        self._workers.submit(function)
 
     def check_open(self) -> None:
         """See `Runner.check_open`."""

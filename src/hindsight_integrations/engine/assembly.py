@@ -21,7 +21,7 @@ from hindsight_integrations.config import (
     VectorBackend,
 )
 from hindsight_integrations.engine.engine import Engine, Storage
-from hindsight_integrations.errors import InvalidRequest, MissingDependency, shown
+from hindsight_integrations.errors import InvalidRequest, MissingDependency, is_database, shown
 from hindsight_integrations.indexes.bank_vectors import ScoringVectorIndex
 from hindsight_integrations.indexes.projection import Indexes
 from hindsight_integrations.indexes.protocols import VectorIndex
@@ -29,7 +29,7 @@ from hindsight_integrations.language.packs import languages_of
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.locks import CacheFolder
 from hindsight_integrations.ledger.opening import no_index_marks
-from hindsight_integrations.ledger.postgresql import checked_address, is_address, public_address
+from hindsight_integrations.ledger.postgresql import checked_address, public_address
 from hindsight_integrations.ledger.values import BankHeader
 from hindsight_integrations.model.clock import Clock, SystemClock
 from hindsight_integrations.model.tasks import WorkerMode
@@ -129,11 +129,10 @@ class AsyncHindsight(Engine):
         _check_extraction(chosen, settings)
         embedder = _embedder(embeddings, settings)
         time = clock or SystemClock()
-        _check_cache(cache, path)
         ledger, storage = _store(
-            path, settings, time, read_only=read_only, accept_loss=accept_loss, cache=cache
+            path, settings, time, read_only=read_only, accept_loss=accept_loss, cache=_cache(cache, path)
         )
-        writers = settings.storage.connections if is_address(path) else 1
+        writers = settings.storage.connections if is_database(path) else 1
         workers = Workers(settings.storage.reader_threads, writers)
         services = Services(
             ledger=ledger,
@@ -167,17 +166,17 @@ def _place(path: str | Path) -> str:
     """Return the location used in bank references."""
     if path in (MEMORY, Path(MEMORY)):
         return f"{MEMORY}{uuid4().hex}"
-    if is_address(path):
+    if is_database(path):
         return public_address(checked_address(str(path)))
     return str(checked_path(path, "path").resolve())
 
 
-def _check_cache(cache: str | Path | None, path: str | Path) -> None:
+def _cache(cache: str | Path | None, path: str | Path) -> Path | None:
     if cache is None:
-        return
-    checked_path(cache, "cache")
-    if not is_address(path):
+        return None
+    if not is_database(path):
         raise InvalidRequest("cache", "a data directory has its indexes in it", "Leave it out.")
+    return checked_path(cache, "cache")
 
 
 def _store(
@@ -187,12 +186,12 @@ def _store(
     *,
     read_only: bool,
     accept_loss: bool,
-    cache: str | Path | None,
+    cache: Path | None,
 ) -> tuple[Ledger, Storage]:
     from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
     from hindsight_integrations.models.named_models import erase_chats
 
-    on_server, in_memory = is_address(path), path in (MEMORY, Path(MEMORY))
+    on_server, in_memory = is_database(path), path in (MEMORY, Path(MEMORY))
     data = None if on_server or in_memory else checked_path(path, "path")
     ledger = Ledger.open(
         path if data is None else data,
@@ -207,7 +206,7 @@ def _store(
     )
     with ExitStack() as undo:
         undo.callback(ledger.close)
-        own = CacheFolder(checked_path(cache, "cache")) if on_server and cache is not None else None
+        own = CacheFolder(cache) if cache else None
         undo.pop_all()
     # A read-only engine keeps its own indexes in memory: Chroma silently loses vectors if two processes share a path.
     folder = own.path if own else None if read_only else data

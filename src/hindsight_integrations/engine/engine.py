@@ -72,7 +72,6 @@ class Engine:
             workers,
             partial(_projection, services.ledger, storage.open_indexes),
             most=services.config.storage.open_banks,
-            shared=services.ledger.shared,
         )
         self._closing = threading.Lock()
         self._closed = self._released = False

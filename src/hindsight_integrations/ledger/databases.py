@@ -65,9 +65,12 @@ def converted(path: Path | str) -> Iterator[None]:
     except sqlite3.Error as error:  # from a statement sent directly to the driver
         raise _convert(error, path) from error
     except UnicodeEncodeError as error:
-        raise InvalidRequest(
-            "text", f"{error.object!r:.80} is not valid Unicode", "Remove surrogates."
-        ) from error
+        raise not_unicode(error) from error
+
+
+def not_unicode(error: UnicodeEncodeError) -> InvalidRequest:
+    """Return the error for a text that no database can store."""
+    return InvalidRequest("text", f"{error.object!r:.80} is not valid Unicode", "Remove surrogates.")
 
 
 def _convert(error: BaseException | None, path: Path | str) -> StorageError:
@@ -177,12 +180,6 @@ class Database:
         """Run a block in this thread's write transaction and commit it; only inside `writing` or `deciding`."""
         raise NotImplementedError
 
-    def begin(self, loss: Loss | None) -> None:
-        """Record a loss the user accepts. Call once, after opening for writing."""
-        if loss:
-            with self.writing() as connection:
-                accept(connection, loss)
-
     def scrub(self) -> Scrub:
         """Remove erased data from the files, as far as this database can."""
         raise NotImplementedError
@@ -277,9 +274,11 @@ class SqliteDatabase(Database):
 
     def begin(self, loss: Loss | None) -> None:
         """Record a loss the user accepts, then reset the high-water mark. Call once, after opening for writing."""
-        super().begin(loss)
+        if loss:
+            with self.writing() as connection:
+                accept(connection, loss)
         with self.writing() as connection:
-            own = state_of(connection)
+            own = state_of(connection)  # after the transaction above was counted
         if self._high_water and self._high_water.read()[-1:] != [own]:
             self._high_water.restart(own)
 
@@ -413,7 +412,7 @@ class SqliteDatabase(Database):
 
 
 def is_created(connection: sqlite3.Connection, path: Path) -> bool:
-    """Tell whether a database holds this schema; False for an empty one.
+    """Return whether a database holds this schema; False for an empty one.
 
     Args:
         connection: may be read-only.

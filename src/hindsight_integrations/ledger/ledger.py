@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection, bindparam, func, literal, select, update
 
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.config import CONNECTIONS
+from hindsight_integrations.errors import InvalidRequest, is_database
 from hindsight_integrations.ledger import tables
 from hindsight_integrations.ledger.archive import Archivist
 from hindsight_integrations.ledger.checksums import vector_checksum
@@ -42,7 +43,7 @@ from hindsight_integrations.ledger.opinions import (
     brings_evidence,
     enqueue_reinforcement,
 )
-from hindsight_integrations.ledger.postgresql import PostgresDatabase, checked_address, is_address
+from hindsight_integrations.ledger.postgresql import PostgresDatabase, checked_address
 from hindsight_integrations.ledger.profile_changes import ProfileReader, ProfileWriter
 from hindsight_integrations.ledger.records import RecordEditor, RecordReader
 from hindsight_integrations.ledger.rows import (
@@ -217,7 +218,7 @@ class Ledger(LedgerReader):
         accept_loss: bool = False,
         index_marks: IndexMarks = no_index_marks,
         clock: Clock | None = None,
-        connections: int = 8,
+        connections: int = CONNECTIONS,
         observing: timedelta | None = None,
         refreshing: timedelta = timedelta(0),
         reinforcing: timedelta = timedelta(0),
@@ -248,12 +249,10 @@ class Ledger(LedgerReader):
             MissingDependency: the driver of PostgreSQL is not installed.
             InvalidRequest: a read-only ledger in memory, or an invalid address.
         """
-        corrected, clock = clock is None or isinstance(clock, SystemClock), clock or SystemClock()
-        if is_address(path):
+        clock = clock or SystemClock()
+        if is_database(path):
             url = checked_address(str(path))
-            server = PostgresDatabase(
-                url, clock=clock, corrected=corrected, read_only=read_only, connections=connections
-            )
+            server = PostgresDatabase(url, clock=clock, read_only=read_only, connections=connections)
             return cls._opened(server, Schedule(server.clock, observing, refreshing, reinforcing))
         schedule = Schedule(clock, observing, refreshing, reinforcing)
         if path == IN_MEMORY:

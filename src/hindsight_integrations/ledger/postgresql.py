@@ -43,6 +43,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, Pendin
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from hindsight_integrations.config import CONNECTIONS
 from hindsight_integrations.errors import (
     BankLocked,
     InvalidRequest,
@@ -54,13 +55,11 @@ from hindsight_integrations.errors import (
     StorageError,
 )
 from hindsight_integrations.ledger import tables
-from hindsight_integrations.ledger.databases import OPTIONS, SCHEMA_VERSION, Database
+from hindsight_integrations.ledger.databases import OPTIONS, SCHEMA_VERSION, Database, not_unicode
 from hindsight_integrations.ledger.losses import begun, token_of, watermark_of
 from hindsight_integrations.ledger.values import Scrub
-from hindsight_integrations.model.clock import Clock
+from hindsight_integrations.model.clock import Clock, SystemClock
 from hindsight_integrations.model.watermark import Watermark
-
-SCHEMES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 
 LOCK_SECONDS = 30
 """How long a writer waits for its bank. A turn holds the lock for milliseconds, an import for seconds."""
@@ -76,13 +75,10 @@ RESTED_SECONDS = 5
 RECYCLE_SECONDS = 600
 """Age at which a connection is replaced, so that the server's clock is read again and old backends end."""
 
+_DRIVERS = {"postgresql", "postgres", "postgresql+psycopg"}
+
 _SET_UP = 0x48494E44
 """Advisory lock of those who create the schema."""
-
-
-def is_address(path: object) -> bool:
-    """Tell whether a path is the address of a PostgreSQL database."""
-    return isinstance(path, str) and path.startswith(SCHEMES)
 
 
 def checked_address(address: str) -> URL:
@@ -91,18 +87,17 @@ def checked_address(address: str) -> URL:
     `?prepare_threshold=none` turns prepared statements off, for a PgBouncer that does not support them.
 
     Raises:
-        InvalidRequest: it is not a URL, or names no database.
+        InvalidRequest: it is not the URL of a PostgreSQL server, or names no database.
     """
+    remedy = "Use postgresql://user:password@host:5432/name."
     try:
         url = make_url(address)
     except ArgumentError:
-        url = None
-    if url is None or not url.database:
-        raise InvalidRequest(
-            "path",
-            "the PostgreSQL address names no database",
-            "Use postgresql://user:password@host:5432/name.",
-        )
+        raise InvalidRequest("path", "it is not a valid address", remedy) from None
+    if url.drivername not in _DRIVERS:
+        raise InvalidRequest("path", f"{url.drivername} is not a supported database", remedy)
+    if not url.database:
+        raise InvalidRequest("path", "the PostgreSQL address names no database", remedy)
     return url.set(drivername="postgresql+psycopg")
 
 
@@ -139,8 +134,7 @@ class PostgresDatabase(Database):
 
     Args:
         url: the address, with the driver psycopg.
-        clock: this machine's clock; the ledger's is the server's. A clock given by the user is not corrected.
-        corrected: whether to follow the server's clock.
+        clock: the system clock, which is corrected to the server's time; or a clock for tests and replays, which is not.
         read_only: write nothing, not even a schema; also for a standby.
         connections: maximum number of connections of each pool.
         lock_seconds: how long a writer waits for its bank.
@@ -153,12 +147,11 @@ class PostgresDatabase(Database):
         url: URL,
         *,
         clock: Clock,
-        corrected: bool = False,
         read_only: bool = False,
-        connections: int = 8,
+        connections: int = CONNECTIONS,
         lock_seconds: float = LOCK_SECONDS,
     ) -> None:
-        self._server_clock = ServerClock(clock) if corrected else None
+        self._server_clock = ServerClock(clock) if isinstance(clock, SystemClock) else None
         # A missing commit only shows that a cache is of another history: the server is the truth.
         super().__init__(
             public_address(url), clock=self._server_clock or clock, read_only=read_only, accept_loss=True
@@ -207,7 +200,7 @@ class PostgresDatabase(Database):
         try:
             connection.commit()
         except DBAPIError as error:
-            if not (error.connection_invalidated and mark and self._is_committed(mark)):
+            if not (error.connection_invalidated and mark and self._is_committed(connection, mark)):
                 raise
 
     def scrub(self) -> Scrub:
@@ -233,11 +226,11 @@ class PostgresDatabase(Database):
             with self._write_engine.connect() as connection:
                 if bank is not None:
                     self._lock(connection, bank)
-                self._writers.connection = connection
+                self._writers.connection, self._writers.bank = connection, bank
                 try:
                     yield
                 finally:
-                    self._writers.connection = None
+                    self._writers.connection = self._writers.bank = None
 
     @contextmanager
     def _read_transaction(self) -> Iterator[Connection]:
@@ -248,18 +241,15 @@ class PostgresDatabase(Database):
         values = {"lock": self._lock_milliseconds, "idle": f"{IDLE_SECONDS}s", "key": lock_key(bank)}
         connection.execute(_LOCK_BANK, values)
 
-    def _is_committed(self, mark: Watermark) -> bool:
-        """Look a commit up after its answer was lost; the lock waits until the server has ended its transaction."""
-        with self._write_engine.connect() as connection:
-            name = connection.scalar(_NAME, {"id": mark.generation})
-            if name is None:
-                return False
-            self._lock(connection, name)
-            return token_of(connection, mark.generation, mark.revision) == mark.token
+    def _is_committed(self, connection: Connection, mark: Watermark) -> bool:
+        """Reconnect, and look a commit up; the lock waits until the server has ended its transaction."""
+        connection.rollback()
+        self._lock(connection, self._writers.bank)
+        return token_of(connection, mark.generation, mark.revision) == mark.token
 
     def _check_schema(self) -> None:
         with self._read_engine.connect() as connection:
-            version = _schema_version(connection)
+            version = self._schema_version(connection)
         if version is None:
             if self.read_only:
                 raise LedgerReadOnly(
@@ -269,10 +259,23 @@ class PostgresDatabase(Database):
         elif version != SCHEMA_VERSION:
             raise SchemaMismatch(self.path, version, SCHEMA_VERSION)
 
+    def _schema_version(self, connection: Connection) -> int | None:
+        """Return the version of the schema; None if there is no ledger.
+
+        Raises:
+            LedgerFailed: the database belongs to another application.
+        """
+        if not inspect(connection).has_table(_schema.name):
+            return None
+        version = connection.scalar(select(_schema.c.version_num)) or ""
+        if not version.isdecimal() or not inspect(connection).has_table(tables.ledger.name):
+            raise LedgerFailed(self.path, "it is a database of another application")
+        return int(version)
+
     def _create(self) -> None:
         with self._write_engine.begin() as connection:
             connection.execute(_LOCK_SET_UP)
-            if _schema_version(connection) is None:  # nobody created it meanwhile
+            if self._schema_version(connection) is None:  # no other process has created it
                 _schema.create(connection)
                 connection.execute(_schema.insert(), {"version_num": str(SCHEMA_VERSION)})
                 tables.metadata.create_all(connection)
@@ -327,9 +330,7 @@ class PostgresDatabase(Database):
         except PendingRollbackError as error:  # used after the server had closed it
             raise LedgerUnreachable(self.path, "the connection was closed during the call") from error
         except UnicodeEncodeError as error:
-            raise InvalidRequest(
-                "text", f"{error.object!r:.80} is not valid Unicode", "Remove surrogates."
-            ) from error
+            raise not_unicode(error) from error
 
     def _convert(self, error: DBAPIError, bank: str | None) -> StorageError:
         code, reason = getattr(error.orig, "sqlstate", None) or "", str(error.orig).partition("\n")[0]
@@ -372,7 +373,6 @@ _LOCK_BANK = select(
     func.pg_advisory_xact_lock(bindparam("key", type_=BigInteger)),
 )
 _LOCK_SET_UP = select(func.pg_advisory_xact_lock(_SET_UP))
-_NAME = select(tables.banks.c.name).where(tables.banks.c.id == bindparam("id"))
 _locks = table("pg_locks", *map(column, ("locktype", "classid", "objid", "objsubid", "granted", "pid")))
 _activity = table("pg_stat_activity", column("pid"), column("application_name"))
 _HOLDER = select(_activity.c.pid, _activity.c.application_name).join_from(
@@ -388,31 +388,11 @@ _HOLDER = select(_activity.c.pid, _activity.c.application_name).join_from(
 
 _LOCK_NOT_AVAILABLE = "55P03"
 _READ_ONLY = {"25006", "42501"}  # a standby or a read-only session; missing rights
-_UNREACHABLE = {
-    "08",
-    "28",
-    "53",
-    "57",
-    "3D",
-}  # connection, rights to connect, resources, shutdown, no such database
-
+# Classes of codes: connection, rights to connect, resources, shutdown, no such database.
+_UNREACHABLE = {"08", "28", "53", "57", "3D"}
 
 _schema = Table("alembic_version", MetaData(), Column("version_num", VARCHAR(32), primary_key=True))
 """The version of the schema, where Alembic keeps it."""
-
-
-def _schema_version(connection: Connection) -> int | None:
-    """Return the version of the schema in a database; None if it has no ledger.
-
-    Raises:
-        LedgerFailed: the database belongs to another application.
-    """
-    if not inspect(connection).has_table(_schema.name):
-        return None
-    version = connection.scalar(select(_schema.c.version_num))
-    if not (version or "").isdecimal() or not inspect(connection).has_table(tables.ledger.name):
-        raise LedgerFailed(connection.engine.url.database or "", "it is a database of another application")
-    return int(version or 0)
 
 
 def _read_clock(clock: ServerClock, connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's

@@ -23,6 +23,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import count
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
@@ -41,7 +42,7 @@ from hindsight_integrations.model.tasks import TaskState
 DRAINING_SECONDS = 180.0
 
 
-class Disturbance:
+class Disturbance(StrEnum):
     """What a round does to the processes."""
 
     PROCESS = "a process killed"
@@ -94,16 +95,7 @@ class Cluster:
 
 def disturb(cluster: Cluster, server: Server, rng: random.Random) -> None:
     """One disturbance."""
-    kind = rng.choices(
-        (
-            Disturbance.PROCESS,
-            Disturbance.SERVER,
-            Disturbance.CUT,
-            Disturbance.ANSWERS,
-            Disturbance.PAUSE,
-        ),
-        (40, 5, 15, 20, 20),
-    )[0]
+    kind = rng.choices(list(Disturbance), (40, 5, 15, 20, 20))[0]
     cluster.disturbances[kind] += 1
     match kind:
         case Disturbance.PROCESS:
