@@ -96,7 +96,7 @@ class Cluster:
 def disturb(cluster: Cluster, server: Server, rng: random.Random) -> None:
     """One disturbance."""
     kind = rng.choices(list(Disturbance), (40, 5, 15, 20, 20))[0]
-    cluster.disturbances[kind] += 1
+    cluster.disturbances[kind.value] += 1
     match kind:
         case Disturbance.PROCESS:
             cluster.kill(rng)
