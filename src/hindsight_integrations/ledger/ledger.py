@@ -25,24 +25,15 @@ from hindsight_integrations.ledger.erasure import Eraser
 from hindsight_integrations.ledger.feed import Feed
 from hindsight_integrations.ledger.items import ItemReader, ItemWriter
 from hindsight_integrations.ledger.losses import advance
-from hindsight_integrations.ledger.mental_models import (
-    MentalModelReader,
-    MentalModelWriter,
-    changes_facts,
-    enqueue_refreshes,
-)
-from hindsight_integrations.ledger.observations import ObservationReader, observe_changed, observe_unobserved
+from hindsight_integrations.ledger.mental_models import MentalModelReader, MentalModelWriter
+from hindsight_integrations.ledger.observations import ObservationReader, observe_unobserved
 from hindsight_integrations.ledger.opening import (
     IndexMarks,
     no_index_marks,
     open_for_reading,
     open_for_writing,
 )
-from hindsight_integrations.ledger.opinions import (
-    OpinionReader,
-    brings_evidence,
-    enqueue_reinforcement,
-)
+from hindsight_integrations.ledger.opinions import OpinionReader
 from hindsight_integrations.ledger.postgresql import PostgresDatabase, checked_address
 from hindsight_integrations.ledger.profile_changes import ProfileReader, ProfileWriter
 from hindsight_integrations.ledger.records import RecordEditor, RecordReader
@@ -54,7 +45,7 @@ from hindsight_integrations.ledger.rows import (
     missing_bank,
 )
 from hindsight_integrations.ledger.rules import bank_key, check_vectors
-from hindsight_integrations.ledger.sql import insert, run_many
+from hindsight_integrations.ledger.sql import count_many, insert
 from hindsight_integrations.ledger.tables import banks, units
 from hindsight_integrations.ledger.tasks import Schedule, TaskQueue
 from hindsight_integrations.ledger.turns import TurnReader
@@ -159,14 +150,7 @@ class Transaction(Snapshot):
             reason = f"it belongs to bank {writes.bank!r}, the transaction to {self._bank!r}"
             raise InvalidRequest("writes", reason, "Open a transaction of that bank.")
         with self._database.committing() as connection:
-            receipt = commit(connection, self._feed.bank, writes, self._database.clock.now())
-            if receipt.revision > writes.expected_revision:
-                bank = self._feed.bank.id
-                observe_changed(self._schedule, connection, bank, receipt.revision)
-                if changes_facts(writes):
-                    enqueue_refreshes(self._schedule, connection, bank)
-                if brings_evidence(writes):
-                    enqueue_reinforcement(self._schedule, connection, bank)
+            receipt = commit(connection, self._feed.bank, writes, self._schedule)
         self._done = True
         return receipt
 
@@ -298,7 +282,7 @@ class Ledger(LedgerReader):
                 return header
         with self._database.writing() as connection:
             new = {"name": name, "key": key, "profile": fields_text(BankProfile())}
-            if run_many(connection, insert(banks).on_conflict_do_nothing(), [new]):
+            if count_many(connection, insert(banks).on_conflict_do_nothing(), [new]):
                 newest = select(func.max(banks.c.id)).scalar_subquery()
                 connection.execute(update(tables.ledger).values(banks=newest))
         return self.bank(name)
@@ -323,7 +307,7 @@ class Ledger(LedgerReader):
             covers = row.dimension in {None, embedder.dimension} or own <= set(ids.tolist())
             check_vectors(ids, vectors, embedder.dimension, covers_bank=covers)
             blobs = (vector.tobytes() for vector in np.asarray(vectors, "<f4"))
-            replaced = run_many(
+            replaced = count_many(
                 connection,
                 _PUT_VECTOR,
                 [
