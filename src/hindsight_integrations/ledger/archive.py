@@ -488,7 +488,7 @@ def _key(table: Table) -> str:
 
 def insert_numbered(connection: Connection, table: Table, rows: Sequence[Values]) -> range:
     """Insert rows and return their new row ids, which the table has never used before."""
-    first: int = connection.execute(insert(table), rows[0]).inserted_primary_key[0]  # type: ignore[index] # of an INSERT
+    first: int = connection.execute(insert(table).returning(table.c.id), rows[0]).scalar_one()
     ids = range(first, first + len(rows))
     others = [{**row, "id": new} for new, row in zip(ids[1:], rows[1:], strict=True)]
     count_many(connection, insert(table), others)

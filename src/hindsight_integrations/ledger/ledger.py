@@ -22,7 +22,7 @@ from hindsight_integrations.ledger.databases import Database, SqliteDatabase
 from hindsight_integrations.ledger.edits import UnitEditor
 from hindsight_integrations.ledger.entities import EntityEditor, EntityReader
 from hindsight_integrations.ledger.erasure import Eraser
-from hindsight_integrations.ledger.feed import Feed
+from hindsight_integrations.ledger.feed import Ahead, Feed
 from hindsight_integrations.ledger.items import ItemReader, ItemWriter
 from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.mental_models import MentalModelReader, MentalModelWriter
@@ -358,10 +358,10 @@ class Ledger(LedgerReader):
             yield Snapshot(connection, find_bank(connection, bank), bank)
 
     @contextmanager
-    def feed(self, bank: str) -> Iterator[Feed]:
-        """Open a feed of the bank, from which indexes catch up."""
+    def feed(self, bank: str, ahead: Ahead | None = None) -> Iterator[Feed]:
+        """Open a feed of the bank, from which indexes catch up; with `ahead`, PostgreSQL needs one round trip."""
         with self._database.reading() as connection:
-            yield Feed(connection, bank, self._database)
+            yield Feed(connection, bank, self._database, ahead)
 
     @contextmanager
     def transaction(self, bank: str) -> Iterator[Transaction]:

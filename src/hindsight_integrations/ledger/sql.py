@@ -179,8 +179,11 @@ def integers(text: str | None) -> IntArray:
 
 
 def insert(table: sa.Table) -> Insert:
-    """Build an INSERT that accepts an ON CONFLICT clause, with the same syntax in SQLite and PostgreSQL."""
-    return Insert(table)
+    """Build an INSERT that accepts an ON CONFLICT clause, with the same syntax in SQLite and PostgreSQL.
+
+    It is inline: on PostgreSQL, SQLAlchemy would otherwise ask for the new row id of a single row.
+    """
+    return Insert(table).inline()
 
 
 def run_many(connection: Connection, statement: sa.Executable, rows: Sequence[Values]) -> None:
@@ -197,7 +200,7 @@ def count_many(connection: Connection, statement: sa.Executable, rows: Sequence[
     return connection.execute(statement, rows).rowcount if rows else 0
 
 
-def ask(connection: Connection, *questions: tuple[sa.Select[Any], Values]) -> list[list[Any]]:
+def ask(connection: Connection, *questions: tuple[sa.Executable, Values]) -> list[list[Any]]:
     """Return the rows of selects that do not depend on each other; PostgreSQL answers them in one round trip."""
     *others, last = questions
     cursors: list[Any] = []  # stays empty with SQLite, which answers at once

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, FromClause, Select, and_, bindparam, delete, func, or_, select
+from sqlalchemy import Connection, Executable, FromClause, Select, and_, bindparam, delete, func, or_, select
 
 from hindsight_integrations.ledger.rows import (
     CommitTarget,
@@ -285,12 +285,12 @@ def write_turns(target: CommitTarget, writes: WriteSet, rows: Mapping[str, int])
     run_many(target.connection, _PUT_TURN, latest)
 
 
-def waiting_turns(bank: int, writes: WriteSet) -> list[tuple[Select[Any], Values]]:
+def waiting_turns(bank: int, writes: WriteSet) -> list[tuple[Executable, Values]]:
     """Return selects of the waiting turns that a write set extracts or rewords; their first column is the row id.
 
     A turn that the write set adds again is among them, if it waits already.
     """
-    selects: list[tuple[Select[Any], Values]] = []
+    selects: list[tuple[Executable, Values]] = []
     if writes.extracted:
         selects.append((_WAITING, {"bank": bank, "ids": writes.extracted}))
     if writes.messages:
