@@ -542,6 +542,10 @@ class ColumnFollower:
         self.items = ItemColumns()
 
 
+FEW_COMMITS = 16
+"""Commits of other processes that a writer may apply while it holds the bank."""
+
+
 class BankProjection:
     """Keeps one bank's indexes and columns at the ledger's revision.
 
@@ -655,12 +659,15 @@ class BankProjection:
     @contextmanager
     def transaction(self) -> Iterator[tuple[BankView, Transaction]]:
         """Lock the bank against other writers, catch up, and yield a view at the transaction's state."""
-        if self._ledger.shared and self.behind():  # without the lock: another process may have written much
-            self.catch_up()
-        with self._existing(), self._ledger.transaction(self._bank) as transaction:
-            if transaction.feed.mark != self._mark:
-                self._follow(transaction.feed)
-            yield replace(self._view, ledger=transaction), transaction
+        for again in (False, True):
+            with self._existing(), self._ledger.transaction(self._bank) as transaction:
+                feed = transaction.feed
+                if again or feed.revision - self._view.revision <= FEW_COMMITS:
+                    if feed.mark != self._mark:
+                        self._follow(feed)
+                    yield replace(self._view, ledger=transaction, embedder=feed.embedder), transaction
+                    return
+            self.catch_up()  # without the lock
 
     def reembedded(self) -> None:
         """Drop and replay both vector indexes after the vectors were replaced by another embedder's."""
@@ -745,5 +752,6 @@ class BankProjection:
             failures={follower.name: follower.problem for follower in self._followers if not follower.usable},
             rebuilds=self.rebuilds,
             embedder=feed.embedder,
+            row=feed.bank.id,
         )
         self._mark = feed.mark

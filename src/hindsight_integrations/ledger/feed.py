@@ -32,7 +32,7 @@ from sqlalchemy.sql.elements import BindParameter, ColumnElement
 
 from hindsight_integrations.ledger.checksums import well_formed
 from hindsight_integrations.ledger.databases import Database
-from hindsight_integrations.ledger.losses import found_loss, token_of
+from hindsight_integrations.ledger.losses import TOKEN, found_loss, hexadecimal
 from hindsight_integrations.ledger.rows import BankRow, Row, embedder_from, fetched, missing_bank
 from hindsight_integrations.ledger.rules import bank_key, past_gaps
 from hindsight_integrations.ledger.sql import Values, among, ask, integers, numbers, packed
@@ -317,6 +317,7 @@ class Ahead:
             _GAPS,
         ]
         yield from ((part, after) for part in parts)
+        yield TOKEN, _commit_of(self.bank, self.since)
         yield _MENTIONED, {"more_than": self.more_than}
         yield _ROLES, {}
         if self.graph:
@@ -388,7 +389,8 @@ class Feed:
                 was not accepted. The index may be the only evidence of it.
         """
         if mark.revision not in self._tokens:
-            self._tokens[mark.revision] = token_of(self._connection, self._bank, mark.revision)
+            rows = self._rows(TOKEN, _commit_of(self._bank, mark.revision))
+            self._tokens[mark.revision] = hexadecimal(rows[0][0] if rows else None)
         own = self._mark.ledger, self._bank, self._tokens[mark.revision]
         if (mark.ledger, mark.generation, mark.token) == own:
             return True
@@ -554,6 +556,10 @@ class Feed:
         """Execute a select of the bank with these values, unless it was answered ahead."""
         rows = self._ahead.get(_asked(statement, values))
         return fetched(self._connection, statement, {"bank": self._bank, **values}) if rows is None else rows
+
+
+def _commit_of(bank: int, revision: int) -> dict[str, int]:
+    return {"generation": bank, "revision": revision}
 
 
 def _asked(select: Executable, values: Values) -> tuple[object, ...]:

@@ -38,7 +38,6 @@ from hindsight_integrations.ledger.postgresql import PostgresDatabase, checked_a
 from hindsight_integrations.ledger.profile_changes import ProfileReader, ProfileWriter
 from hindsight_integrations.ledger.records import RecordEditor, RecordReader
 from hindsight_integrations.ledger.rows import (
-    BankRow,
     fields_text,
     find_bank,
     header_from,
@@ -80,24 +79,37 @@ class LedgerReader:
     turns: TurnReader
     items: ItemReader
 
-    def snapshot(self, bank: str) -> AbstractContextManager[LedgerReader]:
-        """Open a block whose reads all see one state of the bank; a nested snapshot sees the outer state."""
+    def snapshot(self, bank: str, row: int | None = None) -> AbstractContextManager[LedgerReader]:
+        """Open a block whose reads all see one state of the bank; a nested snapshot sees the outer state.
+
+        Args:
+            bank: the bank's name.
+            row: its row id if that is known, which saves a query; a bank that was forgotten is then empty.
+        """
+        raise NotImplementedError
+
+    def single_read(self, bank: str, row: int) -> AbstractContextManager[LedgerReader]:
+        """Open a block for one select; on PostgreSQL it saves two round trips. The arguments are those of `snapshot`."""
         raise NotImplementedError
 
 
 class Snapshot(LedgerReader):
     """Reads on a connection that sees one state of the ledger."""
 
-    def __init__(self, connection: Connection, row: BankRow, bank: str) -> None:
-        self._connection, self._rows = connection, {bank: row.id}
+    def __init__(self, connection: Connection, row: int, bank: str) -> None:
+        self._connection, self._rows = connection, {bank: row}
         at = self._at
         self.units, self.entities, self.records = UnitReader(at), EntityReader(at), RecordReader(at)
         self.observations, self.opinions = ObservationReader(at), OpinionReader(at)
         self.mental_models, self.profiles = MentalModelReader(at), ProfileReader(at)
         self.turns, self.items = TurnReader(at), ItemReader(at)
 
-    def snapshot(self, bank: str) -> AbstractContextManager[Snapshot]:  # noqa: ARG002 - of any reader
+    def snapshot(self, bank: str, row: int | None = None) -> AbstractContextManager[Snapshot]:  # noqa: ARG002 - of any reader
         """Return this snapshot, which already has one state."""
+        return nullcontext(self)
+
+    def single_read(self, bank: str, row: int) -> AbstractContextManager[Snapshot]:  # noqa: ARG002 - of any reader
+        """Return this snapshot."""
         return nullcontext(self)
 
     def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
@@ -115,7 +127,7 @@ class Transaction(Snapshot):
 
     def __init__(self, database: Database, schedule: Schedule, connection: Connection, bank: str) -> None:
         self._feed = Feed(connection, bank, database)
-        super().__init__(connection, self._feed.bank, bank)
+        super().__init__(connection, self._feed.bank.id, bank)
         self._database, self._schedule, self._bank, self._done = database, schedule, bank, False
 
     @property
@@ -287,6 +299,15 @@ class Ledger(LedgerReader):
                 connection.execute(update(tables.ledger).values(banks=newest))
         return self.bank(name)
 
+    def claim_embedder(self, bank: str, embedder: EmbedderIdentity) -> None:
+        """Record the embedder of a bank's vectors, unless one is recorded already."""
+        fields = {"embedder": fields_text(embedder), "dimension": embedder.dimension}
+        with self._database.writing(bank) as connection:
+            row = find_bank(connection, bank).id
+            connection.execute(
+                update(banks).where(banks.c.id == row, banks.c.embedder.is_(None)).values(fields)
+            )
+
     def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, vectors: Matrix) -> int:
         """Record the bank's embedder and replace the vectors of `ids`; return the new revision.
 
@@ -352,10 +373,16 @@ class Ledger(LedgerReader):
         return self._database.problems()
 
     @contextmanager
-    def snapshot(self, bank: str) -> Iterator[Snapshot]:
+    def snapshot(self, bank: str, row: int | None = None) -> Iterator[Snapshot]:
         """Open a block whose reads all see one state of the bank."""
         with self._database.reading() as connection:
-            yield Snapshot(connection, find_bank(connection, bank), bank)
+            yield Snapshot(connection, find_bank(connection, bank).id if row is None else row, bank)
+
+    @contextmanager
+    def single_read(self, bank: str, row: int) -> Iterator[Snapshot]:
+        """Open a block for one select."""
+        with self._database.reading_once() as connection:
+            yield Snapshot(connection, row, bank)
 
     @contextmanager
     def feed(self, bank: str, ahead: Ahead | None = None) -> Iterator[Feed]:
