@@ -174,7 +174,8 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     except LedgerFailed:
         # The disk is full: the memories are erased, and the next erasure or open removes their bytes.
         scrubbed = False
-    return replace(receipt, files_clean=scrubbed and healthy)
+    copies = ledger.copies.of(bank.name) if ledger.shared else ()
+    return replace(receipt, files_clean=scrubbed and healthy, copies=copies)
 
 
 def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:

@@ -28,6 +28,7 @@ from sqlalchemy import (
 
 from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.ledger.checksums import closing
+from hindsight_integrations.ledger.copies import note_drop, note_erasure
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.mental_models import enqueue_refreshes, forget_answers
@@ -60,7 +61,6 @@ from hindsight_integrations.ledger.tables import (
     entity_blocks,
     entity_changes,
     entity_names,
-    erasures,
     evidence,
     links,
     mentions,
@@ -163,15 +163,17 @@ class Eraser:
             return replace(receipt, revision=row.revision, dry_run=True)
         return replace(receipt, names=())
 
-    def drop_bank(self, bank: str) -> int:
-        """Delete a bank with all its content; return the number of memories it held."""
+    def drop_bank(self, bank: str) -> ForgetReceipt:
+        """Delete a bank with all its content; the receipt has counts only, and the bank's last revision."""
         with self._database.writing(bank) as connection:
-            row = find_bank(connection, bank).id
-            count = count_memories(connection, row)
-            _erase_all(connection, row)
-            connection.execute(_DELETE_BANK, {"bank": row})
-            connection.execute(_UNSCRUBBED, {"bank": row})
-        return count
+            row = find_bank(connection, bank)
+            memories = count_memories(connection, row.id)
+            _, counts = _erase_all(connection, row.id)
+            connection.execute(_DELETE_BANK, {"bank": row.id})
+            connection.execute(_UNSCRUBBED, {"bank": row.id})
+            note_drop(connection, row.id)
+        counts = {kind: count for kind, count in {**counts, "units": memories}.items() if count}
+        return ForgetReceipt((), (), counts, row.revision)
 
     def scrub(self) -> Scrub:
         """Rewrite the storage so that no erased data is left in it.
@@ -182,10 +184,6 @@ class Eraser:
 
 
 _REMOVE = insert(removed)
-_NOTE_ERASURE = insert(erasures)
-_NOTE_ERASURE = _NOTE_ERASURE.on_conflict_do_update(
-    index_elements=["bank"], set_={"revision": _NOTE_ERASURE.excluded.revision}
-)
 
 
 def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetime) -> ForgetReceipt:
@@ -230,7 +228,7 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
     # A running task may have read the data before the erasure and could write it back.
     take_back(connection, row.id, now)
     advance(connection, row.id, target.revision)
-    connection.execute(_NOTE_ERASURE, {"bank": row.id, "revision": target.revision})
+    note_erasure(connection, row.id, target.revision)
     connection.execute(_UNSCRUBBED, {"bank": row.id})
     return ForgetReceipt(
         erased,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import weakref
 from itertools import count
 from pathlib import Path
@@ -14,6 +15,7 @@ from hindsight_integrations.errors import LedgerBusy, LedgerReadOnly
 LOCK_FILE = "ledger.lock"
 # A separate file, because on Windows no process can read the locked byte of the lock file.
 OWNER_FILE = "ledger.pid"
+ID_FILE = "cache.id"
 
 
 _LOCKS: weakref.WeakSet[DirectoryLock] = weakref.WeakSet()
@@ -71,6 +73,7 @@ class CacheFolder:
 
     Attributes:
         path: the folder.
+        id: random; stays when another process takes the folder over, and ends when the folder is deleted.
 
     Raises:
         LedgerReadOnly: the cache cannot be written.
@@ -82,6 +85,7 @@ class CacheFolder:
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
                 self._lock = DirectoryLock(self.path)
+                self.id = self._read_id() or self._draw_id()
             except LedgerBusy:
                 continue
             except OSError as error:
@@ -91,3 +95,13 @@ class CacheFolder:
     def release(self) -> None:
         """Leave the folder to another process. Idempotent."""
         self._lock.release()
+
+    def _read_id(self) -> str:
+        file = self.path / ID_FILE
+        return file.read_text("ascii", errors="replace").strip() if file.exists() else ""
+
+    def _draw_id(self) -> str:
+        drawn, draft = secrets.token_hex(8), self.path / f"{ID_FILE}.tmp"
+        draft.write_text(drawn, encoding="ascii")
+        draft.replace(self.path / ID_FILE)
+        return drawn
