@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -191,6 +192,98 @@ def test_an_idle_process_confirms_by_itself(process: Process, tmp_path: Path) ->
     assert files_with(tmp_path / "cache", "quetzalcoatl") == []
     assert first.copies("bob") == ()
     assert [copy.confirmed for copy in first.copies("carol")] == [True, True]
+
+
+SERVER = """
+import sys
+from pathlib import Path
+from hindsight_integrations import Hindsight, HindsightConfig
+from hindsight_integrations.config import KeywordBackend, StorageConfig
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+storage = StorageConfig(keywords=KeywordBackend.FTS5, open_banks=1)
+hindsight = Hindsight.open(sys.argv[1], cache=sys.argv[2], config=HindsightConfig(storage=storage),
+                           embeddings=HashEmbedder(), reranker=None)
+for line in sys.stdin:
+    found = hindsight.bank(line.strip()).recall("What is the code word?").units
+    print([unit.text for unit in found], flush=True)
+"""
+"""A process that recalls from each bank whose name it reads, and keeps the files of the bank before it."""
+
+
+class Server:
+    """A process that runs `SERVER`."""
+
+    def __init__(self, address: str, cache: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SERVER, address, str(cache)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def recall(self, bank: str) -> str:
+        """What it recalls from a bank."""
+        self.send(bank)
+        return self.answer()
+
+    def send(self, bank: str) -> None:
+        """Ask, without waiting for the answer."""
+        assert self.process.stdin
+        self.process.stdin.write(f"{bank}\n")
+        self.process.stdin.flush()
+
+    def answer(self) -> str:
+        """Wait for an answer."""
+        assert self.process.stdout
+        return self.process.stdout.readline()
+
+
+def test_a_stopped_or_killed_process_confirms_later_and_serves_nothing_erased(
+    address: str, process: Process, tmp_path: Path
+) -> None:
+    """A process woken after an erasure shows none of it; a killed one's folder confirms once another process takes it over."""
+    cache, engine = tmp_path / "cache", process(cache=None)
+    for bank in ("alice", "bob"):
+        engine.bank(bank).retain("Alice's code word is quetzalcoatl.")
+    killed, stopped = Server(address, cache), Server(address, cache)
+    for server in (killed, stopped):
+        for bank in ("alice", "bob"):
+            assert "quetzalcoatl" in server.recall(bank)
+    stopped.process.send_signal(signal.SIGSTOP)
+    killed.process.kill()
+    killed.process.wait()
+    receipt = engine.bank("alice").forget(text="quetzalcoatl")
+    engine.bank("bob").forget(text="quetzalcoatl")
+    assert unconfirmed(receipt.copies) == ["000", "001"]
+    stopped.send("alice")
+    stopped.process.send_signal(signal.SIGCONT)
+    assert stopped.answer() == stopped.recall("bob") == "[]\n"
+    (left,) = [copy for copy in engine.copies("alice") if not copy.confirmed]
+    other = "001" if Path(left.place).name == "000" else "000"
+    assert files_with(cache / other, "quetzalcoatl") == []
+    assert files_with(cache, "quetzalcoatl")
+    assert left.process.endswith(f":{killed.process.pid}")
+    heir = Server(address, cache)
+    assert heir.recall("alice") == heir.recall("bob") == "[]\n"
+    assert unconfirmed([*engine.copies("alice"), *engine.copies("bob")]) == []
+    assert files_with(cache, "quetzalcoatl") == []
+    for server in (stopped, heir):
+        server.process.kill()
+        server.process.wait()
+
+
+def test_a_folder_keeps_no_indexes_that_no_erasure_reaches(process: Process, tmp_path: Path) -> None:
+    """A process with other backends than the folder's last one deletes the files of those."""
+    first = process()
+    first.bank("alice").retain("Alice's code word is quetzalcoatl.")
+    first.close()
+    storage = StorageConfig(keywords=KeywordBackend.LUCENE)
+    second = process(config=HindsightConfig(storage=storage))
+    assert texts(second, "code word")
+    second.bank("alice").forget(text="quetzalcoatl")
+    assert unconfirmed(second.copies("alice")) == []
+    assert files_with(tmp_path / "cache", "quetzalcoatl") == []
 
 
 def test_a_folder_taken_over_deletes_dropped_banks(process: Process, tmp_path: Path) -> None:

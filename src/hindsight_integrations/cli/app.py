@@ -833,7 +833,7 @@ def doctor(
     path: PathArgument,
     deep: Annotated[bool, typer.Option("--deep", help="Verify all checksums.")] = False,
 ) -> None:
-    """Show a memory's backends, banks, waiting tasks and problems."""
+    """Show backends, banks, waiting tasks and problems."""
     with _open(path, read_only=True) as hindsight:
         health = hindsight.doctor(deep=deep)
     shown = table("", "")

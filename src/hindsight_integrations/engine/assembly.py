@@ -219,13 +219,17 @@ def _store(
     with ExitStack() as undo:
         undo.callback(ledger.close)
         own = CacheFolder(cache) if cache else None
+        if own:
+            undo.callback(own.release)
+        # A read-only engine keeps its own indexes in memory: Chroma silently loses vectors if two processes share a path.
+        folder = own.path if own else None if read_only else data
+        kind = VectorBackend(config.storage.vectors) if folder or in_memory else VectorBackend.EXACT
+        open_vectors, close_vectors = _vectors(folder, kind)
+        keywords = _keywords(folder, config.storage)
+        if own:
+            own.keep_only({VectorBackend.EXACT, kind, keywords.folder_name})
         undo.pop_all()
     holder = _holder(own) if on_server and not read_only else None
-    # A read-only engine keeps its own indexes in memory: Chroma silently loses vectors if two processes share a path.
-    folder = own.path if own else None if read_only else data
-    kind = VectorBackend(config.storage.vectors) if folder or in_memory else VectorBackend.EXACT
-    open_vectors, close_vectors = _vectors(folder, kind)
-    keywords = _keywords(folder, config.storage)
 
     def open_indexes(bank: BankHeader) -> Indexes:
         vectors, scorer = open_vectors(bank)

@@ -223,7 +223,7 @@ class Engine:
             receipt = ledger.erasure.drop_bank(name)
         clean = ledger.erasure.scrub() is Scrub.CLEAN
         self._storage.erase_chats(name)
-        return replace(receipt, files_clean=clean, copies=ledger.copies.of(name) if ledger.shared else ())
+        return replace(receipt, files_clean=clean)
 
     async def copies(self, bank: str) -> tuple[BankCopy, ...]:
         """List the copies of a bank in the indexes of all processes, and whether they have applied every erasure.

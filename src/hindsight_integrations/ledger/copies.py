@@ -152,15 +152,23 @@ class Copies:
             return connection.execute(statement, values).rowcount
 
 
-def note_erasure(connection: Connection, bank: int, revision: int) -> None:
-    """Record that a revision erases something: every index behind it must clean its files, and every copy confirm it."""
+def note_erasure(connection: Connection, bank: int, revision: int) -> tuple[BankCopy, ...]:
+    """Record that a revision erases something, so that every index behind it cleans its files.
+
+    Returns:
+        The copies, which must confirm it.
+    """
     connection.execute(_NOTE, {"bank": bank, "revision": revision})
-    connection.execute(_MARK, {"of": bank, "revision": revision})
+    return _marked(connection, bank, revision)
 
 
-def note_drop(connection: Connection, bank: int) -> None:
-    """Record that a bank is dropped: every copy of it must be deleted."""
-    connection.execute(_MARK, {"of": bank, "revision": DROPPED})
+def note_drop(connection: Connection, bank: int) -> tuple[BankCopy, ...]:
+    """Record that a bank is dropped; return its copies, which must be deleted."""
+    return _marked(connection, bank, DROPPED)
+
+
+def _marked(connection: Connection, bank: int, revision: int) -> tuple[BankCopy, ...]:
+    return tuple(map(_copy, connection.execute(_MARK, {"of": bank, "revision": revision})))
 
 
 def _copy(row: Row[Any]) -> BankCopy:
@@ -176,7 +184,14 @@ def _copy(row: Row[Any]) -> BankCopy:
 
 _NOTE = insert(erasures)
 _NOTE = _NOTE.on_conflict_do_update(index_elements=["bank"], set_={"revision": _NOTE.excluded.revision})
-_MARK = update(copies).where(copies.c.bank == bindparam("of")).values(erased=bindparam("revision"))
+_MARK = (
+    update(copies)
+    .where(copies.c.bank == bindparam("of"))
+    .values(erased=bindparam("revision"))
+    .returning(
+        copies, select(banks.c.name).where(banks.c.id == copies.c.bank).scalar_subquery().label("name")
+    )
+)
 _behind = copies.c.erased > copies.c.confirmed
 _COPIES = (
     select(copies, banks.c.name)

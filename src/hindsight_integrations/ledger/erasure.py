@@ -160,7 +160,7 @@ class Eraser:
             if dry_run:
                 raise _DryRun
         if dry_run:
-            return replace(receipt, revision=row.revision, dry_run=True)
+            return replace(receipt, revision=row.revision, dry_run=True, copies=())
         return replace(receipt, names=())
 
     def drop_bank(self, bank: str) -> ForgetReceipt:
@@ -171,9 +171,9 @@ class Eraser:
             _, counts = _erase_all(connection, row.id)
             connection.execute(_DELETE_BANK, {"bank": row.id})
             connection.execute(_UNSCRUBBED, {"bank": row.id})
-            note_drop(connection, row.id)
+            copies = note_drop(connection, row.id)
         counts = {kind: count for kind, count in {**counts, "units": memories}.items() if count}
-        return ForgetReceipt((), (), counts, row.revision)
+        return ForgetReceipt((), (), counts, row.revision, copies=copies)
 
     def scrub(self) -> Scrub:
         """Rewrite the storage so that no erased data is left in it.
@@ -228,7 +228,7 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
     # A running task may have read the data before the erasure and could write it back.
     take_back(connection, row.id, now)
     advance(connection, row.id, target.revision)
-    note_erasure(connection, row.id, target.revision)
+    copies = note_erasure(connection, row.id, target.revision)
     connection.execute(_UNSCRUBBED, {"bank": row.id})
     return ForgetReceipt(
         erased,
@@ -237,6 +237,7 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
         target.revision,
         names=gone.names,
         restored=tuple(unit for unit, _ in _kinds_of(connection, restored)),
+        copies=copies,
     )
 
 

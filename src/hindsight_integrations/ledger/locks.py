@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import weakref
+from collections.abc import Collection
 from itertools import count
 from pathlib import Path
 
@@ -95,6 +97,19 @@ class CacheFolder:
     def release(self) -> None:
         """Leave the folder to another process. Idempotent."""
         self._lock.release()
+
+    def keep_only(self, used: Collection[str]) -> None:
+        """Delete the indexes of backends that this engine does not use, which no erasure would reach.
+
+        Raises:
+            LedgerReadOnly: they cannot be deleted.
+        """
+        try:
+            for path in self.path.iterdir():
+                if path.is_dir() and path.name not in used:
+                    shutil.rmtree(path)
+        except OSError as error:
+            raise LedgerReadOnly(self.path, error.strerror or str(error)) from error
 
     def _read_id(self) -> str:
         file = self.path / ID_FILE
