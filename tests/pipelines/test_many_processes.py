@@ -156,6 +156,10 @@ def wait_until_confirmed(engine: Hindsight, bank: str = "alice") -> None:
         assert time.monotonic() < end, engine.copies(bank)
 
 
+@pytest.mark.promise(
+    "A receipt lists the copies of a bank in all processes and cache folders, and a copy that has confirmed contains nothing "
+    "that was erased."
+)
 def test_a_receipt_lists_the_copies_that_have_not_confirmed(process: Process) -> None:
     """A folder and the memory of a process confirm with their next answer about the bank; ended processes keep the folder."""
     first, second, third, closed = process(), process(), process(cache=None), process()
@@ -239,6 +243,10 @@ class Server:
         return self.process.stdout.readline()
 
 
+@pytest.mark.promise(
+    "A receipt lists the copies of a bank in all processes and cache folders, and a copy that has confirmed contains nothing "
+    "that was erased."
+)
 def test_a_stopped_or_killed_process_confirms_later_and_serves_nothing_erased(
     address: str, process: Process, tmp_path: Path
 ) -> None:
@@ -479,6 +487,8 @@ def test_an_unusable_address_says_what_to_do(databases: Databases, tmp_path: Pat
         opened(stranger)
     with pytest.raises(LedgerReadOnly, match="does not create one"):
         opened(databases.address("fresh", empty=True), read_only=True)
+    with pytest.raises(InvalidRequest, match="cannot confirm erasures"):
+        opened(missing, read_only=True, cache=tmp_path / "cache")
     with pytest.raises(InvalidRequest, match="has its indexes in it"):
         opened(str(tmp_path / "memory"), cache=tmp_path / "cache")
 
