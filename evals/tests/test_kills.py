@@ -61,12 +61,14 @@ def test_every_task_has_its_effect_once_whoever_is_killed(tmp_path: Path) -> Non
     "processes or the server are killed and connections are cut at any moment."
 )
 def test_processes_on_one_database_lose_nothing(tmp_path: Path) -> None:
-    """Ten rounds of kills, cut connections and lost answers: every client's history agrees with the database."""
+    """Ten rounds of kills, cut connections and lost answers, and erasures beside two stopped processes: every client's history
+    agrees with the database, and all living processes confirm."""
     figures = tmp_path / "figures.json"
-    done("processes", "--rounds", "10", "--banks", "5", "--out", figures)
+    done("processes", "--rounds", "10", "--stops", "2", "--banks", "5", "--out", figures)
     told = json.loads(figures.read_text())
     assert (sum(told["disturbances"].values()), told["problems"]) == (10, [])
     assert told["acknowledged"]["retain"] > 0
+    assert told["stops"] == 2
 
 
 @pytest.mark.promise(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
     from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntries, RecordEntry
     from hindsight_integrations.model.entities import Entity, EntityChange, EntitySummary, EntityType
-    from hindsight_integrations.model.erasure import ForgetReceipt
+    from hindsight_integrations.model.erasure import BankCopy, ForgetReceipt
     from hindsight_integrations.model.facts import ExtractedFact
     from hindsight_integrations.model.items import FoundItem, Item, ItemDelete, ItemPut
     from hindsight_integrations.model.links import CausalRelation, LinkType
@@ -109,6 +109,7 @@ _HOMES = {
     "errors": (
         "ArchiveInvalid",
         "BackgroundRefused",
+        "BankCopy",
         "BankForgotten",
         "BankNotFound",
         "BankNotOpen",
@@ -141,7 +142,7 @@ _HOMES = {
         "EntitySummary",
         "EntityType",
     ),
-    "model.erasure": ("ForgetReceipt",),
+    "model.erasure": ("BankCopy", "ForgetReceipt"),
     "model.facts": ("ExtractedFact",),
     "model.items": (
         "FoundItem",
@@ -243,6 +244,7 @@ __all__ = [
     "AsyncHindsight",
     "AsyncMemoryBank",
     "BackgroundRefused",
+    "BankCopy",
     "BankForgotten",
     "BankNotFound",
     "BankNotOpen",

@@ -337,6 +337,8 @@ class Hindsight(_SyncFace[AsyncHindsight]):
     doctor = _awaited(AsyncHindsight.doctor)
     settle = _awaited(AsyncHindsight.settle)
     forget_bank = _awaited(AsyncHindsight.forget_bank)
+    copies = _awaited(AsyncHindsight.copies)
+    forget_holder = _awaited(AsyncHindsight.forget_holder)
 
     def bank(self, name: str, *, create: bool = True) -> MemoryBank:  # noqa: D102 - docstring set below, from the async method
         return MemoryBank(self._loop.run(partial(self._target.bank, name, create=create)), self._loop)

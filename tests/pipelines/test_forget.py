@@ -239,7 +239,10 @@ def test_a_bank_can_be_removed_wholly(opened: Opened, tmp_path: Path) -> None:
     engine, _ = opened()
     for name in ("alice", "carol"):
         engine.bank(name).retain([*OTHERS, SECRET] if name == "alice" else OTHERS)
-    assert engine.forget_bank("alice") == len(OTHERS) + 1
+    receipt = engine.forget_bank("alice")
+    assert receipt.counts["units"] == len(OTHERS) + 1
+    assert receipt.files_clean
+    assert receipt.copies == engine.copies("alice") == ()  # only PostgreSQL's banks have copies
     assert engine.banks() == ["carol"]
     assert files_with(tmp_path / "data", TOKEN.encode()) == set()
     with pytest.raises(BankNotFound):

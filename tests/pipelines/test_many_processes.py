@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import shutil
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -20,7 +23,7 @@ from postgres_server import Databases
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.pool import PoolProxiedConnection
 
-from hindsight_integrations import Hindsight, HindsightConfig, Message
+from hindsight_integrations import BankCopy, Hindsight, HindsightConfig, Message
 from hindsight_integrations.config import KeywordBackend, StorageConfig
 from hindsight_integrations.errors import (
     BankForgotten,
@@ -139,6 +142,218 @@ def test_what_one_process_forgets_no_other_serves_or_keeps(process: Process, tmp
     first.bank("alice").forget(text="quetzalcoatl")
     assert texts(second, "What is the code word?") == []
     assert files_with(tmp_path / "cache", "quetzalcoatl") == []
+
+
+def unconfirmed(copies: Sequence[BankCopy]) -> list[str]:
+    """The folders, or "memory", of the copies that have not confirmed an erasure."""
+    return sorted(Path(copy.place).name.partition(" ")[0] for copy in copies if not copy.confirmed)
+
+
+def wait_until_confirmed(engine: Hindsight, bank: str = "alice") -> None:
+    """Wait until all copies of a bank have confirmed its erasures."""
+    end = time.monotonic() + 30
+    while unconfirmed(engine.copies(bank)):
+        assert time.monotonic() < end, engine.copies(bank)
+
+
+@pytest.mark.promise(
+    "A receipt lists the copies of a bank in all processes and cache folders, and a copy that has confirmed contains nothing "
+    "that was erased."
+)
+def test_a_receipt_lists_the_copies_that_have_not_confirmed(process: Process) -> None:
+    """A folder and the memory of a process confirm with their next answer about the bank; ended processes keep the folder."""
+    first, second, third, closed = process(), process(), process(cache=None), process()
+    first.bank("alice").retain("Alice's code word is quetzalcoatl.")
+    for engine in (second, third, closed):
+        assert texts(engine, "What is the code word?")
+    closed.close()
+    receipt = first.bank("alice").forget(text="quetzalcoatl")
+    assert len(receipt.copies) == 4
+    assert unconfirmed(receipt.copies) == ["001", "002", "memory"]
+    assert unconfirmed(first.doctor().unconfirmed) == ["001", "002", "memory"]
+    assert texts(second, "code") == texts(third, "code") == []
+    assert unconfirmed(first.copies("alice")) == ["002"]
+    third.close()
+    assert len(first.copies("alice")) == 3
+    reopened = process()
+    assert texts(reopened, "code") == []
+    assert unconfirmed(first.copies("alice")) == []
+
+
+def test_an_idle_process_confirms_by_itself(process: Process, tmp_path: Path) -> None:
+    """With a worker, erasures are applied to open and closed banks, and files of dropped banks deleted, without a call."""
+    storage = StorageConfig(keywords=KeywordBackend.FTS5, open_banks=1)
+    first, idle = process(cache=None), process(worker=True, config=HindsightConfig(storage=storage))
+    for name in ("alice", "bob", "carol"):
+        first.bank(name).retain("The code word is quetzalcoatl.")
+        assert idle.bank(name).recall("code").units
+    assert files_with(tmp_path / "cache", "quetzalcoatl")
+    first.bank("alice").forget(text="quetzalcoatl")
+    assert unconfirmed(first.forget_bank("bob").copies) == ["000"]
+    first.bank("carol").forget(everything=True)
+    for name in ("alice", "bob", "carol"):
+        wait_until_confirmed(first, name)
+    assert files_with(tmp_path / "cache", "quetzalcoatl") == []
+    assert first.copies("bob") == ()
+    assert [copy.confirmed for copy in first.copies("carol")] == [True, True]
+
+
+SERVER = """
+import sys
+from pathlib import Path
+from hindsight_integrations import Hindsight, HindsightConfig
+from hindsight_integrations.config import KeywordBackend, StorageConfig
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+storage = StorageConfig(keywords=KeywordBackend.FTS5, open_banks=1)
+hindsight = Hindsight.open(sys.argv[1], cache=sys.argv[2], config=HindsightConfig(storage=storage),
+                           embeddings=HashEmbedder(), reranker=None)
+for line in sys.stdin:
+    found = hindsight.bank(line.strip()).recall("What is the code word?").units
+    print([unit.text for unit in found], flush=True)
+"""
+"""A process that recalls from each bank whose name it reads, and keeps the files of the bank before it."""
+
+
+class Server:
+    """A process that runs `SERVER`."""
+
+    def __init__(self, address: str, cache: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SERVER, address, str(cache)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def recall(self, bank: str) -> str:
+        """What it recalls from a bank."""
+        self.send(bank)
+        return self.answer()
+
+    def send(self, bank: str) -> None:
+        """Ask, without waiting for the answer."""
+        assert self.process.stdin
+        self.process.stdin.write(f"{bank}\n")
+        self.process.stdin.flush()
+
+    def answer(self) -> str:
+        """Wait for an answer."""
+        assert self.process.stdout
+        return self.process.stdout.readline()
+
+
+@pytest.mark.promise(
+    "A receipt lists the copies of a bank in all processes and cache folders, and a copy that has confirmed contains nothing "
+    "that was erased."
+)
+def test_a_stopped_or_killed_process_confirms_later_and_serves_nothing_erased(
+    address: str, process: Process, tmp_path: Path
+) -> None:
+    """A process woken after an erasure shows none of it; a killed one's folder confirms once another process takes it over."""
+    cache, engine = tmp_path / "cache", process(cache=None)
+    for bank in ("alice", "bob"):
+        engine.bank(bank).retain("Alice's code word is quetzalcoatl.")
+    killed, stopped = Server(address, cache), Server(address, cache)
+    for server in (killed, stopped):
+        for bank in ("alice", "bob"):
+            assert "quetzalcoatl" in server.recall(bank)
+    stopped.process.send_signal(signal.SIGSTOP)
+    killed.process.kill()
+    killed.process.wait()
+    receipt = engine.bank("alice").forget(text="quetzalcoatl")
+    engine.bank("bob").forget(text="quetzalcoatl")
+    assert unconfirmed(receipt.copies) == ["000", "001"]
+    stopped.send("alice")
+    stopped.process.send_signal(signal.SIGCONT)
+    assert stopped.answer() == stopped.recall("bob") == "[]\n"
+    (left,) = [copy for copy in engine.copies("alice") if not copy.confirmed]
+    other = "001" if Path(left.place).name == "000" else "000"
+    assert files_with(cache / other, "quetzalcoatl") == []
+    assert files_with(cache, "quetzalcoatl")
+    assert left.process.endswith(f":{killed.process.pid}")
+    heir = Server(address, cache)
+    assert heir.recall("alice") == heir.recall("bob") == "[]\n"
+    assert unconfirmed([*engine.copies("alice"), *engine.copies("bob")]) == []
+    assert files_with(cache, "quetzalcoatl") == []
+    for server in (stopped, heir):
+        server.process.kill()
+        server.process.wait()
+
+
+def test_a_folder_keeps_no_indexes_that_no_erasure_reaches(process: Process, tmp_path: Path) -> None:
+    """A process with other backends than the folder's last one deletes the files of those."""
+    first = process()
+    first.bank("alice").retain("Alice's code word is quetzalcoatl.")
+    first.close()
+    storage = StorageConfig(keywords=KeywordBackend.LUCENE)
+    second = process(config=HindsightConfig(storage=storage))
+    assert texts(second, "code word")
+    second.bank("alice").forget(text="quetzalcoatl")
+    assert unconfirmed(second.copies("alice")) == []
+    assert files_with(tmp_path / "cache", "quetzalcoatl") == []
+
+
+def test_a_folder_taken_over_deletes_dropped_banks(process: Process, tmp_path: Path) -> None:
+    """The files of a bank that was dropped while nobody used the folder are deleted when a process takes it over."""
+    first = process()
+    first.bank("alice").retain("The code word is quetzalcoatl.")
+    first.close()
+    second = process(cache=None)
+    assert unconfirmed(second.forget_bank("alice").copies) == ["000"]
+    assert files_with(tmp_path / "cache", "quetzalcoatl")
+    process()
+    wait_until_confirmed(second)
+    assert files_with(tmp_path / "cache", "quetzalcoatl") == []
+
+
+def test_a_new_bank_of_an_old_name_takes_nothing_over(process: Process, tmp_path: Path) -> None:
+    """Where a folder has files of a dropped bank, opening a new bank of that name deletes them, and confirms."""
+    first, second = process(cache=None), process()
+    first.bank("alice").retain("The code word is quetzalcoatl.")
+    assert texts(second, "code")
+    second.close()
+    first.forget_bank("alice")
+    first.bank("alice").retain(LISBON)
+    third = process()
+    assert texts(third, "code word Lisbon") == [LISBON]
+    wait_until_confirmed(first)
+    assert len(first.copies("alice")) == 2
+    assert files_with(tmp_path / "cache", "quetzalcoatl") == []
+
+
+def test_a_deleted_folder_is_forgotten_on_request(process: Process, tmp_path: Path, address: str) -> None:
+    """A folder that will not be used again stays unconfirmed until the operator says that it is gone."""
+    first, second = process(cache=None), process()
+    first.bank("alice").retain("The code word is quetzalcoatl.")
+    assert texts(second, "code")
+    second.close()
+    shutil.rmtree(tmp_path / "cache")
+    first.bank("alice").forget(text="quetzalcoatl")
+    process()  # in a new folder at the old place
+    (copy,) = first.doctor().unconfirmed
+    program = [sys.executable, "-m", "hindsight_integrations.cli"]
+    said = subprocess.run([*program, "doctor", address], check=True, capture_output=True, text=True).stdout
+    assert copy.holder in said
+    subprocess.run([*program, "forget-holder", address, copy.holder], check=True)
+    assert first.doctor().unconfirmed == ()
+    with pytest.raises(InvalidRequest, match="holds no copies"):
+        first.forget_holder(copy.holder)
+
+
+def test_a_copy_unknown_to_the_ledger_registers_again(process: Process, databases: Databases) -> None:
+    """After a backup was restored that is older than a copy, the copy is listed again."""
+    first = process()
+    first.bank("alice").retain(LISBON)
+    databases.copy("shared", "backup")
+    second = process()
+    assert again(lambda: texts(second, "Alice")) == [LISBON]
+    again(lambda: first.bank("alice").retain("Alice adopted a parrot."))
+    assert len(texts(second, "Alice")) == 2
+    databases.restore("backup", "shared")
+    for _ in range(2):  # the first answer may come before the broken connection for writes is replaced
+        assert again(lambda: texts(second, "Alice")) == [LISBON]
+    assert len(again(lambda: first.copies("alice"))) == 2
 
 
 def test_a_bank_that_another_process_forgot_is_gone(process: Process) -> None:
@@ -275,6 +490,8 @@ def test_an_unusable_address_says_what_to_do(databases: Databases, tmp_path: Pat
         opened(stranger)
     with pytest.raises(LedgerReadOnly, match="does not create one"):
         opened(databases.address("fresh", empty=True), read_only=True)
+    with pytest.raises(InvalidRequest, match="cannot confirm erasures"):
+        opened(missing, read_only=True, cache=tmp_path / "cache")
     with pytest.raises(InvalidRequest, match="has its indexes in it"):
         opened(str(tmp_path / "memory"), cache=tmp_path / "cache")
 

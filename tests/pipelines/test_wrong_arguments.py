@@ -331,9 +331,9 @@ def test_a_wrong_argument_says_what_to_do_or_works(engine: Hindsight, name: str)
     assert bank.archive.export(out) == bank.count()
 
 
-@pytest.mark.parametrize("verb", ["bank", "forget_bank"])
+@pytest.mark.parametrize("verb", ["bank", "forget_bank", "copies", "forget_holder"])
 def test_a_wrong_bank_says_what_to_do_or_works(engine: Hindsight, verb: str) -> None:
-    """Names of banks are checked where they are given."""
+    """Names of banks and ids of holders are checked where they are given."""
     check(verb, getattr(engine, verb))
     check("create", lambda value: engine.bank("c", create=value))
 

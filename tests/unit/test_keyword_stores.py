@@ -142,6 +142,26 @@ def test_forgotten_words_leave_the_files(stores: KeywordStores, tmp_path: Path) 
     assert not any(b"zyxwvsecret" in path.read_bytes() for path in index_files(tmp_path))
 
 
+def test_words_that_a_killed_process_did_not_commit_leave_the_files(tmp_path: Path) -> None:
+    """FTS5's log of a killed process may have texts that the ledger has forgotten since; opening the index removes them."""
+    stores = Fts5Keywords(tmp_path / "killed")
+    texts = [
+        "quetzalcoatl",
+        *(f"filler {number} " * 300 for number in range(2_000)),
+    ]  # more than SQLite's cache
+    stores.open("bank").upsert(int_ids(*range(1, len(texts) + 1)), texts)
+    shutil.copytree(
+        tmp_path / "killed", tmp_path / "left"
+    )  # what is on the disk if the process is killed now
+    stores.close()
+    left = index_files(tmp_path / "left")
+    assert any(b"quetzalcoatl" in path.read_bytes() for path in left)
+    stores = Fts5Keywords(tmp_path / "left")
+    assert stores.open("bank").count() == 0
+    assert not any(b"quetzalcoatl" in path.read_bytes() for path in left if path.exists())
+    stores.close()
+
+
 def test_both_backends_agree_on_the_best_match(tmp_path: Path) -> None:
     """Lucene and FTS5 rank the same memory first for plain words."""
     questions = (

@@ -14,7 +14,13 @@ import numpy as np
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
 from hindsight_integrations.bank.entities import entities_named, entity_named
 from hindsight_integrations.bank.unit_changes import stored_unit
-from hindsight_integrations.errors import InvalidRequest, LedgerFailed, MemoryDamaged, shown
+from hindsight_integrations.errors import (
+    InvalidRequest,
+    LedgerFailed,
+    LedgerUnreachable,
+    MemoryDamaged,
+    shown,
+)
 from hindsight_integrations.indexes.columns import of_types
 from hindsight_integrations.indexes.embedding import embed_units, embedded
 from hindsight_integrations.indexes.hybrid import Selection, hybrid_search
@@ -24,6 +30,7 @@ from hindsight_integrations.language.stems import content_stems
 from hindsight_integrations.ledger.values import Scrub
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.erasure import (
+    BankCopy,
     Erasure,
     ForgetReceipt,
     identifiers_in,
@@ -174,7 +181,15 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     except LedgerFailed:
         # The disk is full: the memories are erased, and the next erasure or open removes their bytes.
         scrubbed = False
-    return replace(receipt, files_clean=scrubbed and healthy)
+    return replace(receipt, files_clean=scrubbed and healthy, copies=_confirmed(bank, receipt.copies))
+
+
+def _confirmed(bank: BankContext, copies: tuple[BankCopy, ...]) -> tuple[BankCopy, ...]:
+    """Return the present state of a bank's copies, of which this process has confirmed its own."""
+    try:
+        return bank.services.ledger.copies.of(bank.name) if copies else ()
+    except LedgerUnreachable:  # the memories are erased; the copies as of the commit are unconfirmed
+        return copies
 
 
 def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:

@@ -8,14 +8,16 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 
 from hindsight_integrations.concurrency.workers import Workers
 from hindsight_integrations.errors import BankForgotten, BankNotFound, StorageError
 from hindsight_integrations.indexes.projection import BankProjection
+from hindsight_integrations.ledger.copies import CopyBehind, Holder, RegisteredCopy
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import BankHeader
+from hindsight_integrations.model.profile import BankProfile
 
 
 class Places:
@@ -66,7 +68,7 @@ logger = logging.getLogger("hindsight_integrations")
 class _OpenBank:
     """A bank with open indexes, and its number of leases."""
 
-    name: str
+    header: BankHeader
     projection: BankProjection
     leases: int = 0
 
@@ -89,20 +91,22 @@ class OpenBanks:
     Args:
         ledger: the ledger that lists the banks.
         workers: workers of the engine.
-        project: factory of a bank's projection, which is not opened yet.
+        project: factory of a bank's projection, which is not opened yet, for a copy that is registered.
         most: maximum number of open banks, at least 1.
+        holder: who holds the copies of a shared ledger's banks; None if copies are not registered.
     """
 
     def __init__(
         self,
         ledger: Ledger,
         workers: Workers,
-        project: Callable[[BankHeader], BankProjection],
+        project: Callable[[BankHeader, RegisteredCopy | None], BankProjection],
         *,
         most: int,
+        holder: Holder | None,
     ) -> None:
         self._ledger, self._workers, self._project = ledger, workers, project
-        self._most = most
+        self._most, self._holder = most, holder
         self._places = Places(most)
         self._lock = threading.Lock()
         self._open: dict[int, _OpenBank] = {}  # least recently used first
@@ -144,7 +148,7 @@ class OpenBanks:
                 lease.has_place = True
                 held = self._assign(header, lease)
             if held is None:
-                held = await self._workers.lane(header.generation).write(self._open_and_assign, header, lease)
+                held = await self._workers.lane(header.key).write(self._open_and_assign, header, lease)
             yield held.projection
         finally:
             self._end(lease)
@@ -171,13 +175,63 @@ class OpenBanks:
             with self._lock:
                 del self._open[header.generation]
             projection.discard()
+            self._note_deleted(header.generation)
             yield
             on_failure.pop_all()
+
+    @property
+    def registered(self) -> bool:
+        """Whether the ledger knows the copies of this engine."""
+        return self._holder is not None
+
+    async def apply_erasures(self) -> None:
+        """Bring the copies that are behind an erasure up to date, and delete those of dropped banks.
+
+        A copy that fails stays unconfirmed.
+
+        Raises:
+            StorageError: the ledger cannot be read.
+        """
+        if self._holder is None:
+            return
+        for copy in await self._workers.read(self._ledger.copies.behind, self._holder):
+            with suppress(StorageError, BankNotFound, BankForgotten):
+                await self._apply_erasures(copy)
+
+    async def _apply_erasures(self, copy: CopyBehind) -> None:
+        lane = self._workers.lane(copy.key)
+        if copy.name is None:
+            await lane.write(self._delete_dropped, copy)
+            return
+        header = await self._workers.read(self._ledger.bank, copy.name)
+        async with self.lease(header) as projection:
+            await lane.write(projection.catch_up)
+
+    def delete_dropped(self) -> None:
+        """Start to delete the files of banks that were dropped while nobody had the cache folder open."""
+        if self._holder is None or self._holder.in_memory:
+            return
+        for copy in self._ledger.copies.behind(self._holder):
+            if copy.name is None:
+                self._workers.queued(copy.key, self._delete_dropped, copy)
+
+    def _delete_dropped(self, copy: CopyBehind) -> None:
+        """Delete the copy of a dropped bank, unless a new bank of its name has been opened on its files since."""
+        with self._lock:
+            bank = self._open.pop(copy.generation, None)
+            replaced = any(other.header.key == copy.key for other in self._open.values())
+        self._forgotten.add(copy.generation)
+        if bank is not None:
+            bank.projection.discard()
+        elif not replaced:
+            header = BankHeader(copy.key, copy.key, copy.generation, 0, None, BankProfile())
+            self._project(header, None).discard()
+        self._note_deleted(copy.generation)
 
     def projections(self) -> dict[str, BankProjection]:
         """Return the projections of the open banks, by name."""
         with self._lock:
-            return {bank.name: bank.projection for bank in self._open.values()}
+            return {bank.header.name: bank.projection for bank in self._open.values()}
 
     def close(self) -> None:
         """Close every bank; no bank may be in use. May be called again after an interrupt."""
@@ -186,6 +240,9 @@ class OpenBanks:
             self._open.clear()
         for bank in banks:
             _close(bank)
+        if self._holder and self._holder.in_memory:
+            with _logged("the copies of this process stay registered"):
+                self._ledger.copies.delete_holder(self._holder.id)
 
     def _exists(self, header: BankHeader) -> bool:
         try:
@@ -207,12 +264,12 @@ class OpenBanks:
         self.check(header)
         self._discard_namesake(header)
         self._make_room()
-        projection = self._project(header)
+        projection = self._project(header, self._registered(header))
         with ExitStack() as on_failure:
             on_failure.callback(projection.close)
             projection.open()
             on_failure.pop_all()
-        bank = _OpenBank(header.name, projection)
+        bank = _OpenBank(header, projection)
         with self._lock:
             self._open[header.generation] = bank
         return bank
@@ -246,38 +303,62 @@ class OpenBanks:
     def _make_room(self) -> None:
         """Close the least recently used idle banks, so that one more can be opened; each on its own lane."""
         with self._lock:
-            idle = [key for key, bank in self._open.items() if not bank.leases]
+            idle = [bank.header for bank in self._open.values() if not bank.leases]
             surplus = idle[: max(0, len(self._open) + 1 - self._most)]
-        for key in surplus:
+        for header in surplus:
             if self._workers.one_writer:
-                self._close_idle(key)  # this is the thread that would run it
+                self._close_idle(header)  # this is the thread that would run it
             else:
-                self._workers.queued(key, self._close_idle, key)
+                self._workers.queued(header.key, self._close_idle, header)
+
+    def _registered(self, header: BankHeader) -> RegisteredCopy | None:
+        """Register the copy that is about to be opened, and delete that of an earlier bank of its name."""
+        if self._holder is None:
+            return None
+        copies = self._ledger.copies
+        copy = copies.register(header, self._holder)
+        if copies.has_earlier(header, self._holder):
+            self._project(header, None).discard()
+            copies.delete_earlier(header, self._holder)
+        return copy
+
+    def _note_deleted(self, generation: int) -> None:
+        if self._holder is not None:
+            self._ledger.copies.delete(generation, self._holder)
 
     def _discard_namesake(self, header: BankHeader) -> None:
         """Erase the indexes of an earlier bank of that name, which another process has forgotten."""
         with self._lock:
-            stale = [key for key, bank in self._open.items() if bank.name == header.name]
+            stale = [key for key, bank in self._open.items() if bank.header.name == header.name]
             banks = [self._open.pop(key) for key in stale]
         for bank in banks:
             bank.projection.discard()
+            self._note_deleted(bank.header.generation)
 
-    def _close_idle(self, key: int) -> None:
+    def _close_idle(self, header: BankHeader) -> None:
         """Close a bank, unless it has been leased or closed since it was chosen."""
         with self._lock:
-            if key not in self._open or self._open[key].leases:
+            if header.generation not in self._open or self._open[header.generation].leases:
                 return
-            bank = self._open.pop(key)
+            bank = self._open.pop(header.generation)
         _close(bank)
+        if self._holder and self._holder.in_memory:
+            with _logged(f"bank {header.name!r}: its copy stays registered"):
+                self._note_deleted(header.generation)
 
 
 def _close(bank: _OpenBank) -> None:
     """Close a bank; a failure is only logged, since the ledger has all data."""
-    try:
+    with _logged(
+        f"bank {bank.header.name!r}: its indexes were not closed cleanly and may replay the ledger's changes"
+    ):
         bank.projection.close()
+
+
+@contextmanager
+def _logged(problem: str) -> Iterator[None]:
+    """Run a block that may fail without harm, and log the failure."""
+    try:
+        yield
     except StorageError as error:
-        logger.warning(
-            "bank %r: its indexes were not closed cleanly and may replay the ledger's changes: %s",
-            bank.name,
-            error,
-        )
+        logger.warning("%s: %s", problem, error)

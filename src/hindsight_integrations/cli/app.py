@@ -62,6 +62,7 @@ from hindsight_integrations.model.rows import unit_row
 from hindsight_integrations.model.units import FactType
 
 if TYPE_CHECKING:
+    from hindsight_integrations.model.erasure import ForgetReceipt
     from hindsight_integrations.model.requests import RetainItem
     from hindsight_integrations.model.results import BulkResult, Settled
     from hindsight_integrations.sync import Hindsight, MemoryBank
@@ -570,6 +571,12 @@ def forget(
             console.print("nothing was erased; pass --yes to erase")
             return
         receipt = opened.forget(**chosen)  # type: ignore[arg-type] # by field
+    _print_receipt(receipt, path)
+
+
+def _print_receipt(receipt: ForgetReceipt, path: str) -> None:
+    """Print what was erased, and where erased memories may still be."""
+    console = output()
     console.print(f"erased {memories(len(receipt.unit_ids))}")
     if not receipt.files_clean:
         console.print(
@@ -577,6 +584,28 @@ def forget(
             if is_database(path)
             else "another process is reading the memory; the files are scrubbed when it is next opened"
         )
+    for copy in receipt.copies:
+        state = "confirmed by" if copy.confirmed else "not confirmed yet by"
+        console.print(plain(f"{state} {copy.place} (holder {copy.holder})"), soft_wrap=True)
+    if not all(copy.confirmed for copy in receipt.copies):
+        console.print(plain(f"see later with: {PROGRAM} doctor {path}"), soft_wrap=True)
+
+
+@app.command("forget-holder")
+def forget_holder(
+    path: PathArgument,
+    holder: Annotated[
+        str, typer.Argument(metavar="HOLDER", help="The holder, as `doctor` shows it.", show_default=False)
+    ],
+) -> None:
+    """Record that all copies of a holder are gone.
+
+    For a PostgreSQL database, after you have deleted a cache folder, or if a process without one was killed. Deletes nothing
+    else.
+    """
+    with _open(check_memory(path)) as hindsight:
+        copies = hindsight.forget_holder(holder)
+    output().print(f"{count(copies, 'copy', 'copies')} recorded as gone")
 
 
 def _erased(counts: Mapping[str, int]) -> str:
@@ -804,7 +833,7 @@ def doctor(
     path: PathArgument,
     deep: Annotated[bool, typer.Option("--deep", help="Verify all checksums.")] = False,
 ) -> None:
-    """Show a memory's backends, banks, waiting tasks and problems."""
+    """Show backends, banks, waiting tasks and problems."""
     with _open(path, read_only=True) as hindsight:
         health = hindsight.doctor(deep=deep)
     shown = table("", "")
@@ -820,6 +849,11 @@ def doctor(
     if health.tasks.waiting or health.tasks.dead:
         due = f", {due_words(health.tasks.next_due)}" if health.tasks.waiting else ""
         shown.add_row("tasks", f"{health.tasks.waiting} waiting{due}; {health.tasks.dead} abandoned")
+    for copy in health.unconfirmed:
+        bank = f"bank {copy.bank}" if copy.bank else "a forgotten bank"
+        shown.add_row(
+            plain(bank, "red"), plain(f"erasure not confirmed by {copy.place} (holder {copy.holder})")
+        )
     for problem in health.ledger:
         shown.add_row(plain("ledger", "red"), plain(problem))
     if deep and not health.damaged and not health.ledger:
@@ -932,6 +966,7 @@ _REMEDIES = {
     "entity": f"List the names with: {PROGRAM} show PATH entities; --name selects some of them.",
     "names": f"List the names with: {PROGRAM} show PATH entities",
     "text": "Use the memories' own words, or pass --unit or --entity.",
+    "holder": f"List the holders of unconfirmed copies with: {PROGRAM} doctor PATH",
     "model": "Pass for example openai:gpt-5-mini.",
 }
 """Shell remedies for an InvalidRequest, by field; remedies that mention Python and are not listed here are omitted."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING, Literal, Self, cast
 from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -26,6 +28,7 @@ from hindsight_integrations.indexes.bank_vectors import ScoringVectorIndex
 from hindsight_integrations.indexes.projection import Indexes
 from hindsight_integrations.indexes.protocols import VectorIndex
 from hindsight_integrations.language.packs import languages_of
+from hindsight_integrations.ledger.copies import Holder
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.locks import CacheFolder
 from hindsight_integrations.ledger.opening import no_index_marks
@@ -103,8 +106,8 @@ class AsyncHindsight(Engine):
                 before the model or the ledger sees it. It must be deterministic. Items (`bank.items`, LangGraph's store)
                 and the chat history of LlamaIndex's `HindsightMemory` are not redacted.
             cache: a folder for the indexes of a PostgreSQL database's banks, so that a new process need not build them again.
-                Several processes may name the same folder, and it may be deleted when none of them runs. None keeps the
-                indexes in memory.
+                Several processes may name the same folder, and it may be deleted when none of them runs (then tell
+                `forget_holder`). None keeps the indexes in memory, as with `read_only`.
 
         Raises:
             InvalidRequest: path, model or embeddings are invalid; the settings name an unknown time zone or language; or the
@@ -130,7 +133,12 @@ class AsyncHindsight(Engine):
         embedder = _embedder(embeddings, settings)
         time = clock or SystemClock()
         ledger, storage = _store(
-            path, settings, time, read_only=read_only, accept_loss=accept_loss, cache=_cache(cache, path)
+            path,
+            settings,
+            time,
+            read_only=read_only,
+            accept_loss=accept_loss,
+            cache=_cache(cache, path, read_only=read_only),
         )
         writers = settings.storage.connections if is_database(path) else 1
         workers = Workers(settings.storage.reader_threads, writers)
@@ -171,11 +179,15 @@ def _place(path: str | Path) -> str:
     return str(checked_path(path, "path").resolve())
 
 
-def _cache(cache: str | Path | None, path: str | Path) -> Path | None:
+def _cache(cache: str | Path | None, path: str | Path, *, read_only: bool) -> Path | None:
     if cache is None:
         return None
     if not is_database(path):
         raise InvalidRequest("cache", "a data directory has its indexes in it", "Leave it out.")
+    if read_only:
+        raise InvalidRequest(
+            "cache", "a read-only engine cannot confirm erasures of its files", "Omit cache or read_only."
+        )
     return checked_path(cache, "cache")
 
 
@@ -207,12 +219,17 @@ def _store(
     with ExitStack() as undo:
         undo.callback(ledger.close)
         own = CacheFolder(cache) if cache else None
+        if own:
+            undo.callback(own.release)
+        # A read-only engine keeps its own indexes in memory: Chroma silently loses vectors if two processes share a path.
+        folder = own.path if own else None if read_only else data
+        kind = VectorBackend(config.storage.vectors) if folder or in_memory else VectorBackend.EXACT
+        open_vectors, close_vectors = _vectors(folder, kind)
+        keywords = _keywords(folder, config.storage)
+        if own:
+            own.keep_only({VectorBackend.EXACT, kind, keywords.folder_name})
         undo.pop_all()
-    # A read-only engine keeps its own indexes in memory: Chroma silently loses vectors if two processes share a path.
-    folder = own.path if own else None if read_only else data
-    kind = VectorBackend(config.storage.vectors) if folder or in_memory else VectorBackend.EXACT
-    open_vectors, close_vectors = _vectors(folder, kind)
-    keywords = _keywords(folder, config.storage)
+    holder = _holder(own) if on_server and not read_only else None
 
     def open_indexes(bank: BankHeader) -> Indexes:
         vectors, scorer = open_vectors(bank)
@@ -238,7 +255,15 @@ def _store(
         "graph": "rustworkx",
         "path": _place(path) if on_server else str(path if data is None else data),
     }
-    return ledger, Storage(open_indexes, forget_chats, names, close)
+    return ledger, Storage(open_indexes, forget_chats, names, close, holder)
+
+
+def _holder(folder: CacheFolder | None) -> Holder:
+    host = gethostname()
+    process = f"{host}:{os.getpid()}"
+    if folder is None:
+        return Holder(uuid4().hex[:16], f"memory of {process}", process, in_memory=True)
+    return Holder(folder.id, f"{host}:{folder.path.resolve()}", process, in_memory=False)
 
 
 def _index_marks(data: Path) -> list[IndexMark]:

@@ -29,13 +29,15 @@ from hindsight_integrations.engine.health import (
 from hindsight_integrations.engine.worker import Draining, Until, Worker
 from hindsight_integrations.errors import BankNotFound, BankNotOpen, InvalidRequest, shown
 from hindsight_integrations.indexes.projection import BankProjection, Indexes
+from hindsight_integrations.ledger.copies import Holder, RegisteredCopy
 from hindsight_integrations.ledger.ledger import Ledger
-from hindsight_integrations.ledger.values import BankHeader
+from hindsight_integrations.ledger.values import BankHeader, Scrub
+from hindsight_integrations.model.erasure import BankCopy, ForgetReceipt
 from hindsight_integrations.model.references import BankReference
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, WorkerMode
 from hindsight_integrations.services import Services
-from hindsight_integrations.validation.limits import checked_bank_id
+from hindsight_integrations.validation.limits import checked_bank_id, checked_words
 
 ENGINES: weakref.WeakSet[Engine] = weakref.WeakSet()
 """All engines of this process that are in use."""
@@ -50,12 +52,14 @@ class Storage:
         erase_chats: function that erases the chat history of a bank.
         names: backend by role.
         close: function that closes every storage backend, including the ledger.
+        holder: who holds the indexes, if the ledger must know; None for a data directory and for read-only engines.
     """
 
     open_indexes: Callable[[BankHeader], Indexes]
     erase_chats: Callable[[str], None]
     names: dict[str, str]
     close: Callable[[], None]
+    holder: Holder | None
 
 
 class Engine:
@@ -72,6 +76,7 @@ class Engine:
             workers,
             partial(_projection, services.ledger, storage.open_indexes),
             most=services.config.storage.open_banks,
+            holder=storage.holder,
         )
         self._closing = threading.Lock()
         self._closed = self._released = False
@@ -79,6 +84,8 @@ class Engine:
         ENGINES.add(self)
         if services.worker is WorkerMode.OWN:
             self._begin_work()
+        else:
+            self._banks.delete_dropped()
 
     async def bank(self, name: str, *, create: bool = True) -> AsyncMemoryBank:
         """Open a bank by its name of up to 512 characters.
@@ -97,7 +104,7 @@ class Engine:
         create = create and not self._services.read_only
         find = self._services.ledger.create_bank if create else self._services.ledger.bank
         header = await self._workers.write(find, checked)
-        await self._workers.lane(header.generation).write(self._banks.opened, header)
+        await self._workers.lane(header.key).write(self._banks.opened, header)
         return AsyncMemoryBank(BankContext(header, self._banks, self._services))
 
     def bank_now(self, name: str) -> AsyncMemoryBank:
@@ -190,7 +197,7 @@ class Engine:
                 context = BankContext(header, self._banks, services)
                 await context.services.workers.write(forget_expired, context)
 
-    async def forget_bank(self, name: str) -> int:
+    async def forget_bank(self, name: str) -> ForgetReceipt:
         """Erase a whole bank: its memories, its profile with history, and its indexes with their files.
 
         Existing objects of the bank raise BankForgotten afterwards; `bank(name)` creates a new bank.
@@ -199,7 +206,7 @@ class Engine:
             name: the bank id.
 
         Returns:
-            The number of memories it had.
+            A receipt with the numbers of what was erased, and on PostgreSQL the copies that other processes must delete.
 
         Raises:
             BankNotFound: there is no bank with that name.
@@ -207,16 +214,54 @@ class Engine:
         """
         check_writable(self._services, "forget_bank")
         header = await self._workers.write(self._services.ledger.bank, checked_bank_id(name))
-        return await self._workers.lane(header.generation).write(self._forget_bank, header)
+        return await self._workers.lane(header.key).write(self._forget_bank, header)
 
-    def _forget_bank(self, header: BankHeader) -> int:
+    def _forget_bank(self, header: BankHeader) -> ForgetReceipt:
         ledger, name = self._services.ledger, header.name
         # Indexes first: if the process is killed, the ledger still has the bank, and the call can be repeated.
         with self._banks.forgetting(header):
-            held = ledger.erasure.drop_bank(name)
-        ledger.erasure.scrub()
+            receipt = ledger.erasure.drop_bank(name)
+        clean = ledger.erasure.scrub() is Scrub.CLEAN
         self._storage.erase_chats(name)
-        return held
+        return replace(receipt, files_clean=clean)
+
+    async def copies(self, bank: str) -> tuple[BankCopy, ...]:
+        """List the copies of a bank in the indexes of all processes, and whether they have applied every erasure.
+
+        Only banks on PostgreSQL have copies. A forgotten bank has those that still have to be deleted; a copy of which that
+        is known is no longer listed.
+
+        Args:
+            bank: the bank id, also of a forgotten bank.
+
+        Raises:
+            InvalidRequest: the name is invalid.
+        """
+        return await self._workers.read(self._services.ledger.copies.of, checked_bank_id(bank))
+
+    async def forget_holder(self, holder: str) -> int:
+        """Record that all copies of a holder are gone: its cache folder was deleted, or its process was killed.
+
+        Deletes nothing else. A cache folder that still exists confirms by itself once a process uses it again.
+
+        Args:
+            holder: `BankCopy.holder`, as listed by `copies`, `doctor` and receipts.
+
+        Returns:
+            The number of copies it had.
+
+        Raises:
+            InvalidRequest: no copies of such a holder are registered, or the engine was opened read-only.
+        """
+        check_writable(self._services, "forget_holder")
+        deleted = await self._workers.write(
+            self._services.ledger.copies.delete_holder, checked_words(holder, "holder")
+        )
+        if not deleted:
+            raise InvalidRequest(
+                "holder", f"{shown(holder)} holds no copies", "Pass the `holder` of a copy that doctor lists."
+            )
+        return deleted
 
     @property
     def closed(self) -> bool:
@@ -311,9 +356,12 @@ class Engine:
 
 
 def _projection(
-    ledger: Ledger, open_indexes: Callable[[BankHeader], Indexes], header: BankHeader
+    ledger: Ledger,
+    open_indexes: Callable[[BankHeader], Indexes],
+    header: BankHeader,
+    copy: RegisteredCopy | None,
 ) -> BankProjection:
-    return BankProjection(header.name, ledger, open_indexes(header))
+    return BankProjection(header.name, ledger, open_indexes(header), copy)
 
 
 def _abandon_all() -> None:

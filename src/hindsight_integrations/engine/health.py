@@ -10,6 +10,7 @@ from hindsight_integrations.bank import OpenBanks
 from hindsight_integrations.bank.tasks import able_kinds
 from hindsight_integrations.errors import StorageError
 from hindsight_integrations.model.display import Displayed, Table, count, fields
+from hindsight_integrations.model.erasure import BankCopy, copies_table
 from hindsight_integrations.model.tasks import TaskState, WorkerMode
 from hindsight_integrations.services import Services
 
@@ -49,6 +50,7 @@ class Health(Displayed):
         damaged: ids of memories and items whose checksums do not match, by bank; only with `deep=True`.
         ledger: problems of the ledger file; only with `deep=True`.
         latest: mention time of the memory retained last, by bank; None for an empty bank.
+        unconfirmed: copies of banks on PostgreSQL that have not applied an erasure.
     """
 
     backends: dict[str, str]
@@ -59,6 +61,7 @@ class Health(Displayed):
     damaged: dict[str, tuple[str, ...]] = field(default_factory=dict)
     ledger: tuple[str, ...] = ()
     latest: dict[str, datetime | None] = field(default_factory=dict)
+    unconfirmed: tuple[BankCopy, ...] = ()
 
     def _display_facts(self) -> tuple[str, ...]:
         damaged = sum(map(len, self.damaged.values()))
@@ -67,6 +70,7 @@ class Health(Displayed):
             "damaged memories": damaged,
             "ledger problems": len(self.ledger),
             "dead tasks": self.tasks.dead,
+            "copies with unconfirmed erasures": len(self.unconfirmed),
         }
         said = [f"{number:,} {what}" for what, number in problems.items() if number]
         waiting = f"{count(self.tasks.waiting, 'task')} waiting" if self.tasks.waiting else ""
@@ -81,6 +85,7 @@ class Health(Displayed):
             Table(("bank", "memories", "revision", "failures", "damaged"), banks),
             Table(("backend", ""), list(self.backends.items())),
             Table(("ledger",), [(problem,) for problem in self.ledger]),
+            copies_table(self.unconfirmed),
             fields(
                 worker=self.tasks.worker.value,
                 waiting_tasks=self.tasks.waiting,
@@ -114,6 +119,7 @@ def bank_health(services: Services, names: Mapping[str, str], banks: OpenBanks, 
         rebuilt=_described({name: projection.rebuilt for name, projection in opened.items()}),
         tasks=tasks,
         latest={header.name: ledger.units.latest_mention(header.name) for header in headers},
+        unconfirmed=ledger.copies.unconfirmed() if ledger.shared else (),
     )
 
 

@@ -32,6 +32,7 @@ from hindsight_integrations.errors import (
     MalformedOutput,
     ModelRefused,
     ModelUnavailable,
+    StorageError,
 )
 from hindsight_integrations.model.tasks import Task, TaskKind
 from hindsight_integrations.services import Services
@@ -125,7 +126,7 @@ SHORTEST_SLEEP, LONGEST_SLEEP = 0.05, 300.0
 """Bounds of a sleep in seconds; they apply even if the clock of the tasks is stopped or changed."""
 
 POLL = 2.0
-"""Seconds until a worker of a shared ledger looks for tasks that other processes have enqueued."""
+"""Seconds until a worker of a shared ledger looks for tasks that other processes have enqueued, and for their erasures."""
 
 PATIENCE = 3
 """Consecutive model failures after which `NOTHING_IS_DUE` stops waiting for the model."""
@@ -299,6 +300,7 @@ class Worker:
     def __init__(self, services: Services, banks: OpenBanks) -> None:
         self._wakeups = Wakeups()
         self._draining = Draining(services, banks, self._ended, wakeups=self._wakeups)
+        self._banks = banks
         self._failures = 0
         self._problem = self._failed = ""
         self._thread = threading.Thread(target=self._serve, name="hindsight-worker", daemon=True)
@@ -350,12 +352,25 @@ class Worker:
     async def _supervised(self) -> None:
         self._wakeups.listen()
         while not self._wakeups.stopped:
+            erasing = asyncio.create_task(self._apply_erasures())
             # Catch every exception, so that none ends the worker without being reported.
             (outcome,) = await asyncio.gather(self._draining.run(Until.STOPPED), return_exceptions=True)
+            erasing.cancel()
+            await asyncio.gather(erasing, return_exceptions=True)
             if isinstance(outcome, EngineClosed):  # the process is ending and its engine was not closed
                 self._wakeups.stop()
             elif isinstance(outcome, BaseException):
                 await self._rest(outcome)
+
+    async def _apply_erasures(self) -> None:
+        """Look for erasures by other processes, so that an idle engine confirms them too.
+
+        A failure is reported by the loop that runs the tasks, which needs the same ledger.
+        """
+        while self._banks.registered:
+            with suppress(StorageError, EngineClosed):
+                await self._banks.apply_erasures()
+            await asyncio.sleep(POLL)
 
     async def _rest(self, failure: BaseException) -> None:
         """Log a failure and pause before restarting."""

@@ -97,6 +97,8 @@ class Fts5Store:
         connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
         try:
             connection.executescript(_SCHEMA)
+            # A killed process may have left texts in the log that were never committed.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             row = connection.execute(_WATERMARK).fetchone()
         except sqlite3.Error:
             connection.close()

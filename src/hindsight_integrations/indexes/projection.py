@@ -37,6 +37,7 @@ from hindsight_integrations.indexes.columns import (
 )
 from hindsight_integrations.indexes.protocols import KeywordIndex, MemoryGraph, VectorIndex
 from hindsight_integrations.indexes.spreading_activation import hub_degree, hub_entities
+from hindsight_integrations.ledger.copies import UNREGISTERED, RegisteredCopy
 from hindsight_integrations.ledger.feed import Ahead, Feed
 from hindsight_integrations.ledger.ledger import Ledger, Transaction
 from hindsight_integrations.ledger.values import NO_ITEM_UNITS, UnitColumns
@@ -557,8 +558,11 @@ class BankProjection:
     `VectorFollower`); `close` writes the rest, through the ledger's feed.
     """
 
-    def __init__(self, bank: str, ledger: Ledger, indexes: Indexes) -> None:
-        self._bank, self._ledger, self._indexes = bank, ledger, indexes
+    def __init__(
+        self, bank: str, ledger: Ledger, indexes: Indexes, copy: RegisteredCopy | None = None
+    ) -> None:
+        self._bank, self._ledger, self._indexes, self._copy = bank, ledger, indexes, copy
+        self._clean: int | None = None  # revision to confirm: the indexes contain nothing erased up to it
         self._mark: Watermark | None = None  # the commit of the view
         self._generation: int | None = None
         self._hub_degree = hub_degree(0)
@@ -590,9 +594,10 @@ class BankProjection:
         return self._view
 
     def behind(self) -> bool:
-        """Return whether the ledger has advanced, or an index must be rebuilt."""
+        """Return whether the ledger has advanced, an index must be rebuilt, or an erasure could not be confirmed."""
         with self._existing():
-            return self.unsettled(self._view) or self._ledger.mark(self._bank) != self._mark
+            unsettled = self.unsettled(self._view) or self._clean is not None
+            return unsettled or self._ledger.mark(self._bank) != self._mark
 
     @contextmanager
     def _existing(self) -> Iterator[None]:
@@ -646,6 +651,7 @@ class BankProjection:
                     except StorageError as error:
                         follower.heal(error, feed)
             self._publish(feed)
+        self._confirm()
 
     def catch_up(self) -> None:
         """Bring every index, then the columns, to the ledger's revision.
@@ -655,6 +661,7 @@ class BankProjection:
         """
         with self._existing(), self._ledger.feed(self._bank, self._ahead()) as feed:
             self._follow(feed)
+        self._confirm()
 
     @contextmanager
     def transaction(self) -> Iterator[tuple[BankView, Transaction]]:
@@ -722,6 +729,8 @@ class BankProjection:
             follower.clear()
         self._columns.clear()
         self._mark = None
+        if self._copy:
+            self._copy.confirmed = UNREGISTERED  # the backup may not know this copy
 
     def _ahead(self) -> Ahead | None:
         """Return what the followers will ask of a feed; None before the first one."""
@@ -755,3 +764,16 @@ class BankProjection:
             row=feed.bank.id,
         )
         self._mark = feed.mark
+        if self._copy and feed.erased(self._copy.confirmed) and not self.problems():
+            self._clean = feed.revision
+
+    def _confirm(self) -> None:
+        """Record in the ledger that erasures are applied; not inside a transaction, which it would wait for."""
+        if self._copy is None or self._clean is None:
+            return
+        try:
+            self._copy.confirm(self._clean)
+        except StorageError as error:  # the answer does not depend on it; the next one tries again
+            logger.warning("bank %r: its erasures are confirmed later: %s", self._bank, error)
+        else:
+            self._clean = None

@@ -29,6 +29,7 @@ from sqlalchemy import (
 from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.ledger.checksums import closing
 from hindsight_integrations.ledger.commit import Following
+from hindsight_integrations.ledger.copies import note_drop, note_erasure
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.mental_models import forget_answers
@@ -59,7 +60,6 @@ from hindsight_integrations.ledger.tables import (
     entity_blocks,
     entity_changes,
     entity_names,
-    erasures,
     evidence,
     links,
     mentions,
@@ -157,18 +157,20 @@ class Eraser:
             if dry_run:
                 raise _DryRun
         if dry_run:
-            return replace(receipt, revision=row.revision, dry_run=True)
+            return replace(receipt, revision=row.revision, dry_run=True, copies=())
         return replace(receipt, names=())
 
-    def drop_bank(self, bank: str) -> int:
-        """Delete a bank with all its content; return the number of memories it held."""
+    def drop_bank(self, bank: str) -> ForgetReceipt:
+        """Delete a bank with all its content; the receipt has counts only, and the bank's last revision."""
         with self._database.writing(bank) as connection:
-            row = find_bank(connection, bank).id
-            count = count_memories(connection, row)
-            _erase_all(connection, row)
-            connection.execute(_DELETE_BANK, {"bank": row})
-            connection.execute(_UNSCRUBBED, {"bank": row})
-        return count
+            row = find_bank(connection, bank)
+            memories = count_memories(connection, row.id)
+            _, counts = _erase_all(connection, row.id)
+            connection.execute(_DELETE_BANK, {"bank": row.id})
+            connection.execute(_UNSCRUBBED, {"bank": row.id})
+            copies = note_drop(connection, row.id)
+        counts = {kind: count for kind, count in {**counts, "units": memories}.items() if count}
+        return ForgetReceipt((), (), counts, row.revision, copies=copies)
 
     def scrub(self) -> Scrub:
         """Rewrite the storage so that no erased data is left in it.
@@ -179,10 +181,6 @@ class Eraser:
 
 
 _REMOVE = insert(removed)
-_NOTE_ERASURE = insert(erasures)
-_NOTE_ERASURE = _NOTE_ERASURE.on_conflict_do_update(
-    index_elements=["bank"], set_={"revision": _NOTE_ERASURE.excluded.revision}
-)
 
 
 def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetime) -> ForgetReceipt:
@@ -227,7 +225,7 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
     # A running task may have read the data before the erasure and could write it back.
     take_back(connection, row.id, now)
     advance(connection, row.id, target.revision)
-    connection.execute(_NOTE_ERASURE, {"bank": row.id, "revision": target.revision})
+    copies = note_erasure(connection, row.id, target.revision)
     connection.execute(_UNSCRUBBED, {"bank": row.id})
     return ForgetReceipt(
         erased,
@@ -236,6 +234,7 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
         target.revision,
         names=gone.names,
         restored=tuple(unit for unit, _ in _kinds_of(connection, restored)),
+        copies=copies,
     )
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, case, delete, exists, func, or_, s
 
 from hindsight_integrations.errors import MemoryDamaged, RevisionConflict
 from hindsight_integrations.ledger.commit import FLOAT_BYTES, write_units
+from hindsight_integrations.ledger.copies import note_erasure
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.observations import remove_units
@@ -22,7 +23,6 @@ from hindsight_integrations.ledger.tables import (
     Int,
     String,
     banks,
-    erasures,
     item_residue,
     item_units,
     items,
@@ -131,9 +131,6 @@ _ADD_RESIDUE = insert(item_residue).on_conflict_do_update(
     index_elements=["bank"], set_={"texts": item_residue.c.texts + _new_residue.texts}
 )
 _DELETE_RESIDUE = delete(item_residue).where(item_residue.c.bank == bindparam("of"))
-_MARK_ERASURE = insert(erasures).on_conflict_do_update(
-    index_elements=["bank"], set_={"revision": insert(erasures).excluded.revision}
-)
 _MARK_UNSCRUBBED = insert(unscrubbed).on_conflict_do_nothing()
 _expiry_tasks = tasks.c.bank == bindparam("of"), tasks.c.kind == TaskKind.EXPIRE_ITEMS.value
 _NEXT_EXPIRY = select(func.min(tasks.c.not_before)).where(
@@ -484,6 +481,6 @@ def _residue(connection: Connection, bank: int) -> int:
 def _begin_scrub(target: CommitTarget) -> None:
     """Make the indexes rewrite their files and record that a scrub is due, as an erasure does."""
     target.connection.execute(_DELETE_RESIDUE, {"of": target.bank})
-    target.connection.execute(_MARK_ERASURE, {"bank": target.bank, "revision": target.revision})
+    note_erasure(target.connection, target.bank, target.revision)
     target.connection.execute(_MARK_UNSCRUBBED, {"bank": target.bank})
     advance(target.connection, target.bank, target.revision)

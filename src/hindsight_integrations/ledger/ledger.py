@@ -18,6 +18,7 @@ from hindsight_integrations.ledger import tables
 from hindsight_integrations.ledger.archive import Archivist
 from hindsight_integrations.ledger.checksums import vector_checksum
 from hindsight_integrations.ledger.commit import commit
+from hindsight_integrations.ledger.copies import Copies
 from hindsight_integrations.ledger.databases import Database, SqliteDatabase
 from hindsight_integrations.ledger.edits import UnitEditor
 from hindsight_integrations.ledger.entities import EntityEditor, EntityReader
@@ -204,6 +205,7 @@ class Ledger(LedgerReader):
         self.tasks = TaskQueue(database)
         self.erasure = Eraser(database, schedule)
         self.archive = Archivist(database, schedule)
+        self.copies = Copies(database)
 
     @classmethod
     def open(

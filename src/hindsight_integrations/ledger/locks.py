@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 import weakref
+from collections.abc import Collection
 from itertools import count
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from hindsight_integrations.errors import LedgerBusy, LedgerReadOnly
 LOCK_FILE = "ledger.lock"
 # A separate file, because on Windows no process can read the locked byte of the lock file.
 OWNER_FILE = "ledger.pid"
+ID_FILE = "cache.id"
 
 
 _LOCKS: weakref.WeakSet[DirectoryLock] = weakref.WeakSet()
@@ -71,6 +75,7 @@ class CacheFolder:
 
     Attributes:
         path: the folder.
+        id: random; stays when another process takes the folder over, and ends when the folder is deleted.
 
     Raises:
         LedgerReadOnly: the cache cannot be written.
@@ -82,6 +87,7 @@ class CacheFolder:
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
                 self._lock = DirectoryLock(self.path)
+                self.id = self._read_id() or self._draw_id()
             except LedgerBusy:
                 continue
             except OSError as error:
@@ -91,3 +97,26 @@ class CacheFolder:
     def release(self) -> None:
         """Leave the folder to another process. Idempotent."""
         self._lock.release()
+
+    def keep_only(self, used: Collection[str]) -> None:
+        """Delete the indexes of backends that this engine does not use, which no erasure would reach.
+
+        Raises:
+            LedgerReadOnly: they cannot be deleted.
+        """
+        try:
+            for path in self.path.iterdir():
+                if path.is_dir() and path.name not in used:
+                    shutil.rmtree(path)
+        except OSError as error:
+            raise LedgerReadOnly(self.path, error.strerror or str(error)) from error
+
+    def _read_id(self) -> str:
+        file = self.path / ID_FILE
+        return file.read_text("ascii", errors="replace").strip() if file.exists() else ""
+
+    def _draw_id(self) -> str:
+        drawn, draft = secrets.token_hex(8), self.path / f"{ID_FILE}.tmp"
+        draft.write_text(drawn, encoding="ascii")
+        draft.replace(self.path / ID_FILE)
+        return drawn

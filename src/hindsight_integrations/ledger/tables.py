@@ -854,6 +854,26 @@ erasures = Table(
     info=NOT_ARCHIVED,
 )
 
+# The copies of banks in caches and in the memory of processes (copies.py). `erased` is the last revision that erased
+# anything, `confirmed` the revision up to which this copy contains nothing erased. `key` is the bank's: no foreign key and
+# no name, since the copies of a dropped bank wait here for their deletion.
+copies = Table(
+    "copies",
+    metadata,
+    integer("bank", primary_key=True),
+    text("holder", primary_key=True),
+    text("key"),
+    text("place"),
+    text("process"),
+    integer("opened_at", INSTANT),
+    integer("erased", REVISION),
+    integer("confirmed", REVISION),
+    index("copies_behind", "holder", where="erased > confirmed"),
+    index("copies_key", "key"),
+    sqlite_with_rowid=False,
+    info=NOT_ARCHIVED,
+)
+
 # Banks with an erasure not yet scrubbed from the files. No foreign key: a dropped bank waits here too.
 unscrubbed = Table(
     "unscrubbed",

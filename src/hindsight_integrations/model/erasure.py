@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from hindsight_integrations.model.display import Displayed, Table
+from hindsight_integrations.model.display import Displayed, Table, count
 from hindsight_integrations.model.names import ALSO_WORDS
 from hindsight_integrations.model.time import Interval
 
@@ -52,12 +52,33 @@ class Erasure:
     tags: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class BankCopy:
+    """A copy of a bank in the indexes of a process; only banks on PostgreSQL have copies.
+
+    Attributes:
+        bank: the bank's name; empty if the bank was forgotten.
+        holder: the id of the cache folder, or of the engine that keeps its copies in memory.
+        place: the cache folder as "host:path", or "memory of host:pid".
+        process: the process that opened the copy last, as "host:pid".
+        opened_at: the time at which it was opened last.
+        confirmed: whether the copy contains nothing that was erased, neither in memory nor in files.
+    """
+
+    bank: str
+    holder: str
+    place: str
+    process: str
+    opened_at: datetime
+    confirmed: bool
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class ForgetReceipt(Displayed):
     """The ids and counts of the content that was erased, or, for a dry run, would be erased.
 
     Attributes:
-        unit_ids: the ids of the erased units, including items of documents.
+        unit_ids: the ids of the erased units, including items of documents; empty if a whole bank was forgotten.
         entity_ids: the ids of the entities that are no longer mentioned.
         counts: the number of erased rows per kind ("units", "turns", "documents", "chunks", "entities", "names", "tasks",
             ...).
@@ -67,6 +88,8 @@ class ForgetReceipt(Displayed):
         files_clean: True if the files were rewritten. False if another process was reading the ledger; the next forget or
             open tries again. Always False on PostgreSQL, whose operator cleans its files (docs/scale.md).
         restored: the ids of memories and items that are valid again because the statement that ended them was erased.
+        copies: the copies of the bank in all processes' indexes on PostgreSQL, at the time of the receipt; `hindsight.copies`
+            returns their present state. Empty for a data directory.
     """
 
     unit_ids: tuple[str, ...]
@@ -77,14 +100,17 @@ class ForgetReceipt(Displayed):
     dry_run: bool = False
     names: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
+    copies: tuple[BankCopy, ...] = ()
 
     def _display_facts(self) -> tuple[str, ...]:
         counts = [f"{number:,} {kind.replace('_', ' ')}" for kind, number in self.counts.items() if number]
+        unconfirmed = sum(not copy.confirmed for copy in self.copies)
         return (
             "dry run" if self.dry_run else "erased",
             *(counts or ["nothing"]),
             f"{len(self.restored):,} restored" if self.restored else "",
             "" if self.files_clean else "files not rewritten",
+            f"{count(unconfirmed, 'copy', 'copies')} unconfirmed" if unconfirmed else "",
         )
 
     def _display_tables(self) -> tuple[Table, ...]:
@@ -92,7 +118,18 @@ class ForgetReceipt(Displayed):
         ids = [(unit_id,) for unit_id in self.unit_ids]
         names = [(name,) for name in self.names]
         title = "would be erased" if self.dry_run else "erased"
-        return Table((title, "rows"), rows), Table(("unit ids",), ids), Table(("names",), names)
+        return (
+            Table((title, "rows"), rows),
+            Table(("unit ids",), ids),
+            Table(("names",), names),
+            copies_table(self.copies),
+        )
+
+
+def copies_table(copies: Iterable[BankCopy]) -> Table:
+    """Return a table of copies for display."""
+    rows = [(copy.place, "confirmed" if copy.confirmed else "unconfirmed", copy.holder) for copy in copies]
+    return Table(("copy", "erasures", "holder"), rows)
 
 
 _NUMBER_SUFFIX = (

@@ -1,10 +1,12 @@
 """Kill processes that share one PostgreSQL database, the server too, and cut connections; check every client's history.
 
-    hindsight-evals bench processes [--rounds 300] [--serving 2] [--working 2] [--banks 20] [--seed 7] [--out FILE]
+    hindsight-evals bench processes [--rounds 300] [--stops 50] [--serving 2] [--working 2] [--banks 20] [--seed 7] [--out FILE]
 
 Serving processes retain, recall and forget, and leave tasks; working processes run the tasks. Each round kills a process or
 the server with SIGKILL, cuts connections, lets commits reach the server and drops their answers, or stops a process for a
-while (SIGSTOP). A checker then reads all
+while (SIGSTOP). Then, at each stop, a process is stopped at a random instant, a memory is erased and the process woken: the
+receipt and what is asked later name the processes that have not confirmed; once all living ones have, no file of theirs contains
+the memory. A checker then reads all
 clients' logs and the database: everything acknowledged is there exactly once unless it was forgotten, nothing forgotten is
 there, no read is older than an acknowledged write, and every task has had its effect once. Exits with 1 on any problem.
 """
@@ -21,25 +23,36 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from itertools import count
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from typing import Any
+from socket import gethostname
+from typing import Any, TextIO, TypeVar
 
 import sqlalchemy as sa
 
 from hindsight_evals.benchmarks.kills.child import preload
 from hindsight_evals.benchmarks.kills.postgres import Proxy, Server, running
-from hindsight_evals.benchmarks.kills.serving import NUMBER, Operation, Place, Role, run
+from hindsight_evals.benchmarks.kills.serving import NUMBER, WHEN, Operation, Place, Role, config, run
+from hindsight_integrations import BankCopy, ExtractedFact, Hindsight, Message
+from hindsight_integrations.errors import StorageError
 from hindsight_integrations.ledger import tables
 from hindsight_integrations.ledger.postgresql import checked_address
 from hindsight_integrations.model.tasks import TaskState
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+T = TypeVar("T")
 
 DRAINING_SECONDS = 180.0
+CONFIRMING_SECONDS = 60.0
+MARKED = 50_001
+"""Number of the first memory that a stop erases; no process retains it."""
 
 
 class Disturbance(StrEnum):
@@ -122,6 +135,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             for _ in range(number):
                 cluster.start(role)
         problems = _rounds(cluster, server, rng, options.rounds)
+        stops = Stops(cluster, server, rng)
+        problems += stops.run(options.stops)
         problems += _drained(cluster, server, options.working)
         logs = [
             json.loads(line)
@@ -130,7 +145,112 @@ def main(argv: Sequence[str] | None = None) -> int:
         ]
         problems += checked(logs, server)
         proxy.close()
-    return _report(options, cluster, logs, problems, time.perf_counter() - started)
+    return _report(options, cluster, logs, stops, problems, time.perf_counter() - started)
+
+
+class Stops:
+    """Stops processes at random instants, and erases a memory while they are stopped.
+
+    Attributes:
+        awaited: how often the receipt named the stopped process as unconfirmed.
+        seconds: from waking the process until all living processes had confirmed, for each stop.
+        erasures: (bank, number, time of the receipt, time of waking) for each stop.
+    """
+
+    def __init__(self, cluster: Cluster, server: Server, rng: random.Random) -> None:
+        self._cluster, self._server, self._rng = cluster, server, rng
+        self.awaited = 0
+        self.seconds: list[float] = []
+        self.erasures: list[tuple[str, int, float, float]] = []
+
+    def run(self, stops: int) -> list[str]:
+        """Do all stops; return the problems."""
+        folder = self._cluster.place.folder
+        with (
+            Hindsight.open(
+                self._server.address(), embeddings=HashEmbedder(), reranker=None, config=config()
+            ) as engine,
+            (folder / "log0.jsonl").open("w") as log,
+        ):
+            marked = [
+                (f"bank {number % self._cluster.place.banks}", MARKED + number) for number in range(stops)
+            ]
+            for bank, number in marked:
+                said = f"The club lent kayak k{number}k in June."
+                told = Message(said, "Ann", WHEN, id=f"m{number}")
+                fact = ExtractedFact(what=said, sources=[f"m{number}"])
+                _logged(
+                    log,
+                    Operation.RETAIN,
+                    bank,
+                    number,
+                    partial(engine.bank(bank).retain, [told], facts=[fact]),
+                )
+            self._rng.shuffle(marked)
+            return [problem for bank, number in marked for problem in self._stop(engine, log, bank, number)]
+
+    def _stop(self, engine: Hindsight, log: TextIO, bank: str, number: int) -> list[str]:
+        time.sleep(self._rng.uniform(0.0, 0.5))
+        problems = self._cluster.revive()
+        victim = self._rng.choice(list(self._cluster.processes))
+        if victim.pid is None:
+            return problems
+        os.kill(victim.pid, signal.SIGSTOP)
+        forget = partial(engine.bank(bank).forget, thread="", message=f"m{number}")
+        receipt = _logged(log, Operation.FORGET, bank, number, forget)
+        name = f"{gethostname()}:{victim.pid}"
+        self.awaited += any(copy.process == name and not copy.confirmed for copy in receipt.copies)
+        woken = time.monotonic()
+        self.erasures.append((bank, number, woken, woken))
+        os.kill(victim.pid, signal.SIGCONT)
+        while left := [copy for copy in self._living(engine, bank) if not copy.confirmed]:
+            if time.monotonic() > woken + CONFIRMING_SECONDS:
+                return [*problems, f"not confirmed: {number} of {bank} by {left}"]
+            time.sleep(0.05)
+        self.seconds.append(time.monotonic() - woken)
+        word = f"k{number}k".encode()
+        folders = [Path(copy.place.partition(":")[2]) for copy in self._living(engine, bank)]
+        return problems + [
+            f"confirmed and still there: {number} in {file}"
+            for folder in folders
+            for file in folder.rglob("*")
+            if word in _content(file)
+        ]
+
+    def _living(self, engine: Hindsight, bank: str) -> list[BankCopy]:
+        """The copies of a bank that processes have open."""
+        names = {f"{gethostname()}:{process.pid}" for process in self._cluster.processes}
+        return [copy for copy in engine.copies(bank) if copy.process in names]
+
+    def late_answers(self, logs: Sequence[dict[str, Any]]) -> int:
+        """Number of answers begun before an erasure and ended after the process was woken that show the memory."""
+        reads = [line for line in logs if line["op"] == Operation.READ and "seen" in line]
+        return sum(
+            line["begun"] < erased and line["ended"] > woken and number in line["seen"]
+            for bank, number, erased, woken in self.erasures
+            for line in reads
+            if line["bank"] == bank
+        )
+
+
+def _logged(log: TextIO, operation: Operation, bank: str, number: int, call: Callable[[], T]) -> T:
+    """Repeat a call until it succeeds, and log it as the serving processes do."""
+    line = {"op": operation, "bank": bank, "number": number, "begun": time.monotonic()}
+    log.write(json.dumps(line) + "\n")
+    while True:
+        try:
+            value = call()
+        except StorageError:  # the stopped process holds the bank; the server ends its transaction
+            continue
+        log.write(json.dumps(line | {"ended": time.monotonic(), "seen": []}) + "\n")
+        return value
+
+
+def _content(file: Path) -> bytes:
+    """The bytes of a file; none of a folder or of a file that was just deleted."""
+    with suppress(OSError):
+        return file.read_bytes()
+    return b""
 
 
 def _rounds(cluster: Cluster, server: Server, rng: random.Random, rounds: int) -> list[str]:
@@ -248,6 +368,7 @@ def _report(
     options: argparse.Namespace,
     cluster: Cluster,
     logs: Sequence[dict[str, Any]],
+    stops: Stops,
     problems: list[str],
     seconds: float,
 ) -> int:
@@ -257,6 +378,12 @@ def _report(
         print(problem)
     print(f"{dict(cluster.disturbances)}; {cluster.proxy.lost_answers} answers to commits lost")
     print(f"acknowledged: {dict(done)}; failed: {dict(failed)}")
+    confirming = sorted(stops.seconds) or [0.0]
+    print(
+        f"{len(stops.erasures)} stops with an erasure: the receipt named the stopped process {stops.awaited} times; all living "
+        f"processes confirmed within {confirming[-1]:.1f} s of its waking, {confirming[len(confirming) // 2]:.1f} s in the middle; "
+        f"{stops.late_answers(logs)} answers begun before an erasure showed the memory after it"
+    )
     print(f"{options.rounds} rounds in {seconds:.0f} s, {len(problems)} problems")
     if options.out:
         figures = {
@@ -264,6 +391,10 @@ def _report(
             "rounds": options.rounds,
             "disturbances": dict(cluster.disturbances),
             "lost_answers": cluster.proxy.lost_answers,
+            "stops": len(stops.erasures),
+            "stopped_processes_named": stops.awaited,
+            "seconds_until_confirmed": [round(confirming[len(confirming) // 2], 2), round(confirming[-1], 2)],
+            "late_answers": stops.late_answers(logs),
             "acknowledged": dict(done),
             "failed": dict(failed),
             "problems": problems,
@@ -277,6 +408,7 @@ def parser() -> argparse.ArgumentParser:
     """The options."""
     made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--rounds", type=int, default=300)
+    made.add_argument("--stops", type=int, default=50)
     made.add_argument("--serving", type=int, default=2)
     made.add_argument("--working", type=int, default=2)
     made.add_argument("--banks", type=int, default=20)
