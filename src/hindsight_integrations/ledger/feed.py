@@ -32,7 +32,7 @@ from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import found_loss, token_of
 from hindsight_integrations.ledger.rows import BankRow, embedder_from, fetched, missing_bank
 from hindsight_integrations.ledger.rules import bank_key, past_gaps
-from hindsight_integrations.ledger.sql import among, integers, numbers, packed
+from hindsight_integrations.ledger.sql import among, in_bank, integers, numbers, packed, refers
 from hindsight_integrations.ledger.tables import (
     banks,
     commits,
@@ -132,11 +132,12 @@ _restored = validity_events.alias("restored")
 _GAPS = (
     select(validity_events.c.unit, validity_events.c.kind, validity_events.c.effective_at)
     .where(
+        in_bank(validity_events),
         validity_events.c.unit.in_(
             select(_restored.c.unit)
-            .join(units, units.c.id == _restored.c.unit)
+            .join(units, refers(_restored.c.unit, units))
             .where(_CHANGED, _restored.c.kind == ValidityKind.RESTORED.value)
-        )
+        ),
     )
     .order_by(validity_events.c.id)
 )
@@ -173,7 +174,7 @@ _TEXTS = union(
     select(units.c.id, units.c["text"]).where(units.c.bank == _BANK, units.c.created > _SINCE),
     *(
         select(units.c.id, units.c["text"])
-        .join(table, table.c.unit == units.c.id)
+        .join(table, refers(table.c.unit, units))
         .where(table.c.bank == _BANK, table.c.revision > _SINCE)
         for table in (unit_edits, retold)
     ),
@@ -187,14 +188,14 @@ _TOLD = (
         case((_said.c.id.is_(None), turns.c.speaker + ": " + turns.c["text"]), else_=_said.c["text"]),
     )
     .select_from(units)
-    .join(unit_sources, unit_sources.c.unit == units.c.id)
+    .join(unit_sources, refers(unit_sources.c.unit, units))
     .join(
         turns,
         (turns.c.bank == unit_sources.c.bank)
         & (turns.c.thread == unit_sources.c.thread)
         & (turns.c.message == unit_sources.c.message),
     )
-    .outerjoin(_said, _said.c.id == turns.c.unit)
+    .outerjoin(_said, refers(turns.c.unit, _said))
     .where(
         among(units.c.id, "ids"),
         unit_sources.c.bank == _BANK,
@@ -217,8 +218,8 @@ _ROLES = select(packed(entities.c.id)).where(
 )
 _ITEM_UNITS = (
     select(units.c.id, items.c.id, items.c.namespace)
-    .join(item_units, item_units.c.unit == units.c.id)
-    .join(items, items.c.id == item_units.c.item)
+    .join(item_units, refers(item_units.c.unit, units))
+    .join(items, refers(item_units.c.item, items))
     .where(
         units.c.bank == _BANK,
         units.c.kind == literal(UnitKind.ITEM.value, literal_execute=True),

@@ -54,7 +54,7 @@ from hindsight_integrations.ledger.rows import (
     missing_bank,
 )
 from hindsight_integrations.ledger.rules import bank_key, check_vectors
-from hindsight_integrations.ledger.sql import insert, run_many
+from hindsight_integrations.ledger.sql import insert, key_of, run_many
 from hindsight_integrations.ledger.tables import banks, units
 from hindsight_integrations.ledger.tasks import Schedule, TaskQueue
 from hindsight_integrations.ledger.turns import TurnReader
@@ -413,6 +413,6 @@ _MARK = (
 _UNITS = select(units.c.id).where(units.c.bank == bindparam("bank"))
 _vector = insert(tables.vectors)
 _PUT_VECTOR = _vector.on_conflict_do_update(
-    index_elements=["unit"],
+    constraint=key_of(tables.vectors),
     set_={name: _vector.excluded[name] for name in ("vector", "revision", "checksum")},
 )
