@@ -315,7 +315,7 @@ class RevisionConflict(StorageError):
 
 
 class SchemaMismatch(StorageError):
-    """The ledger file was written by a development version of this package, or by a newer version."""
+    """The ledger was written by a newer version of this package, by a development version, or must be migrated."""
 
     def __init__(self, path: Path | str, found: int, supported: int, *, development: bool = False) -> None:
         self.path, self.found, self.supported, self.development = path, found, supported, development
@@ -328,8 +328,11 @@ class SchemaMismatch(StorageError):
                 f"{path} has schema {found} of a development version; this version supports only schema {supported}. {remedy}"
             )
             return
+        remedy = "Upgrade hindsight-integrations."
+        if found < supported and is_database(path):
+            remedy = "Stop all processes that use it, then run `hindsight-memory migrate` with its address."
         super().__init__(
-            f"{path} has schema {found}; this version supports only schema {supported}. Upgrade hindsight-integrations."
+            f"{path} has schema {found}; this version supports only schema {supported}. {remedy}"
         )
 
 

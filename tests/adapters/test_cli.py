@@ -40,7 +40,7 @@ from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 COMMANDS = ["retain", "recall", "reflect", "banks", "show", "forget", "export", "import", "tasks", "work"]
-COMMANDS += ["doctor", "demo"]  # not eval, whose help is another package's
+COMMANDS += ["doctor", "demo", "migrate"]  # not eval, whose help is another package's
 SCRIPT = "from hindsight_integrations.cli import main; main()"
 QUEUE = HindsightConfig(retain=RetainConfig(on_model_failure="queue"), observations=ObservationConfig("off"))
 KAYAK = {"facts": [{"what": "Alice bought a red kayak.", "sources": ["m1"]}]}
@@ -384,6 +384,12 @@ def test_a_bank_moves_to_another_memory(kept: str, tmp_path: Path) -> None:
     bad = run("import", str(tmp_path / "new"), str(tmp_path / "bad.jsonl"))
     assert (bad.returncode, bad.stderr.count("\n")) == (1, 1)
     assert not (tmp_path / "new").exists()
+
+
+def test_a_directory_needs_no_migration(kept: str) -> None:
+    """`migrate` says so, and opens it to check its version."""
+    done = run("migrate", kept)
+    assert (done.returncode, done.stdout) == (0, f"{kept} is up to date: directories need no migration\n")
 
 
 def test_waiting_tasks_are_listed_and_made_due(waiting: Path) -> None:

@@ -48,6 +48,7 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
     "safetensors": {"models/sentence_transformers.py"},
     "dateparser": {"language/times/written.py"},
     "psycopg": {"ledger/postgresql.py"},
+    "alembic": {"ledger/migrations/"},
     "pandas": {"model/rows.py"},
     "matplotlib": {"plots.py"},
     "sqlalchemy": {"ledger/", "validation/archive.py", "llamaindex/chat_store.py"},

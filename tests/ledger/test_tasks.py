@@ -68,7 +68,7 @@ class TestLeases:
         (task,) = enqueued(ledger, work("x"))
         assert ledger.tasks.lease(KINDS, lasting=MINUTE, bank="other") is None
         claim = leased(ledger, bank=bank).claim
-        assert (ledger.tasks.of_bank("other"), claim) == ([], TaskClaim(task.id, 1))
+        assert (ledger.tasks.of_bank("other"), claim) == ([], TaskClaim(task.bank, task.id, 1))
         with pytest.raises(TaskClosed):
             commit(ledger, replace(make_write_set(bank="other"), completed_tasks=(claim,)))
         with pytest.raises(BankNotFound):
@@ -223,7 +223,7 @@ class TestLeases:
     def test_only_what_is_leased_is_completed(self, ledger: Ledger, bank: str) -> None:
         """A task that is not leased or does not exist cannot be completed."""
         (task,) = enqueued(ledger, work("x"))
-        for claim in (task.claim, TaskClaim(task.id, 1), TaskClaim(task.id + 99, 1)):
+        for claim in (task.claim, TaskClaim(task.bank, task.id, 1), TaskClaim(task.bank, task.id + 99, 1)):
             with pytest.raises(TaskClosed):
                 completed(ledger, claim, unit="u")
         assert (ledger.units.count(bank), state(ledger, task.id)) == (0, TaskState.PENDING)

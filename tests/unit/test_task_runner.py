@@ -156,7 +156,7 @@ async def test_a_stolen_lease_is_noticed(how: str, caplog: pytest.LogCaptureFixt
             engine.clock.advance(2 * LEASE)
             other = await engine.workers.write(engine.ledger.tasks.lease, KINDS, lasting=LEASE)
             assert other is not None
-            assert other.claim == TaskClaim(task.id, 2)
+            assert other.claim == TaskClaim(task.bank, task.id, 2)
 
         async def asleep(task: Task) -> Settled:
             if how == "taken over":

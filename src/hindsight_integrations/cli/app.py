@@ -689,6 +689,29 @@ def move(
             console.print(plain(f"{header.name}: {memories(moved)}"), soft_wrap=True)
 
 
+@app.command("migrate")
+def migrate_schema(path: PathArgument) -> None:
+    """Bring the tables of a PostgreSQL database to this version of the program.
+
+    Stop all processes that use the database first. It is changed completely or not at all. A directory needs no migration.
+    """
+    from hindsight_integrations.ledger.ledger import Ledger
+    from hindsight_integrations.ledger.migrations import migrate
+    from hindsight_integrations.ledger.postgresql import checked_address
+
+    check_memory(path)
+    if not is_database(path):
+        Ledger.open(path, read_only=True).close()  # refuses another version
+        done = f"{path} is up to date: directories need no migration"
+    elif (migration := migrate(checked_address(str(path)))).before is None:
+        done = f"{migration.path}: created the tables, schema {migration.after}"
+    elif migration.before == migration.after:
+        done = f"{migration.path} is up to date: schema {migration.after}"
+    else:
+        done = f"{migration.path}: migrated from schema {migration.before} to {migration.after}"
+    output().print(plain(done), soft_wrap=True)
+
+
 @app.command()
 def tasks(
     path: PathArgument,

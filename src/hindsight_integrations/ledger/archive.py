@@ -17,8 +17,11 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
+    Index,
+    PrimaryKeyConstraint,
     Select,
     Table,
+    UniqueConstraint,
     bindparam,
     case,
     delete,
@@ -51,7 +54,7 @@ from hindsight_integrations.ledger.rows import (
     is_not_observation,
     is_opinion,
 )
-from hindsight_integrations.ledger.sql import Values, count_many, insert
+from hindsight_integrations.ledger.sql import Values, count_many, in_bank, insert, refers
 from hindsight_integrations.ledger.tables import (
     JSON,
     MEMORIES,
@@ -128,14 +131,21 @@ _REFERRED = {info["table"] for columns in _TRANSLATED.values() for _, info in co
 """Tables that other tables refer to."""
 
 
+def _is_found_by_bank(table: Table) -> bool:
+    """Return whether SQLite has a key or index of the table that starts with the bank."""
+    keys: list[PrimaryKeyConstraint | UniqueConstraint | Index] = [table.primary_key, *table.indexes]
+    keys += [key for key in table.constraints if isinstance(key, UniqueConstraint)]
+    return any(key.columns and key.columns[0].name == "bank" for key in keys)
+
+
 def _select(table: Table) -> Select[Any]:
     """Select a bank's rows of a table."""
     columns = [_EXPORTED_AS.get(column, column).label(column.name) for column in archived_columns(table)]
     joined: Any = table
     owner = table
-    while owner is not banks and "bank" not in owner.c:
+    while owner is not banks and not _is_found_by_bank(owner):
         key = next(key for column in owner.c for key in column.foreign_keys)
-        joined, owner = joined.join(key.column.table, key.column == key.parent), key.column.table
+        joined, owner = joined.join(key.column.table, refers(key.parent, key.column.table)), key.column.table
     order: list[ColumnElement[Any]] = [column for column in table.primary_key if column.name != "bank"]
     if table is units:  # documents come before their items
         order.insert(0, units.c.head.is_not(None))
@@ -148,19 +158,28 @@ def _select(table: Table) -> Select[Any]:
 _ROWS = {name: _select(table) for name, table in ARCHIVED.items()}
 
 
-def _units_without(column: ColumnElement[int], *conditions: ColumnElement[bool]) -> Select[Any]:
+def _units_without(column: Column[int], *conditions: ColumnElement[bool]) -> Select[Any]:
     """Select the units that have no row in another table."""
-    return select(units.c.id).where(units.c.bank == _BANK, *conditions, ~exists().where(column == units.c.id))
+    return select(units.c.id).where(
+        units.c.bank == _BANK, *conditions, ~exists().where(refers(column, units))
+    )
 
 
-def _gaps(unit: ColumnElement[int], number: ColumnElement[int], first: int) -> Select[Any]:
+def _gaps(unit: Column[int], number: ColumnElement[int], first: int) -> Select[Any]:
     """Select the units whose rows in another table are not numbered consecutively from `first`."""
     of_bank = unit.in_(select(units.c.id).where(units.c.bank == _BANK))
-    return select(unit).where(of_bank).group_by(unit).having(func.max(number) - func.count() != first - 1)
+    return (
+        select(unit)
+        .where(in_bank(unit.table), of_bank)
+        .group_by(unit)
+        .having(func.max(number) - func.count() != first - 1)
+    )
 
 
-_cited = exists().where(mental_model_grounds.c.model == mental_models.c.id, mental_model_grounds.c.cited == 1)
-_is_formed = exists().where(opinions.c.unit == units.c.id)
+_cited = exists().where(
+    refers(mental_model_grounds.c.model, mental_models), mental_model_grounds.c.cited == 1
+)
+_is_formed = exists().where(refers(opinions.c.unit, units))
 _CHECKS: Sequence[tuple[str, str, Select[Any]]] = [
     ("vectors", "a memory, or a text of an item, has none",
      _units_without(vectors.c.unit, units.c.kind != UnitKind.TURN.value)),
@@ -179,8 +198,8 @@ _CHECKS: Sequence[tuple[str, str, Select[Any]]] = [
 
 _mentioned = (
     select(func.count())
-    .join_from(mentions, units, units.c.id == mentions.c.unit)
-    .where(mentions.c.entity == entities.c.id, is_not_observation)
+    .join_from(mentions, units, refers(mentions.c.unit, units))
+    .where(refers(mentions.c.entity, entities), is_not_observation)
     .correlate(entities)
 )
 _COUNT_MENTIONS = (

@@ -18,7 +18,7 @@ from sqlalchemy.types import NullType
 
 from hindsight_integrations.ledger.records import digest, records_of
 from hindsight_integrations.ledger.rows import SEALED_COLUMNS, fetched
-from hindsight_integrations.ledger.sql import among, run_many, unindexed
+from hindsight_integrations.ledger.sql import among, in_bank, refers, run_many, unindexed
 from hindsight_integrations.ledger.tables import units, vectors
 from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.units import UnitKind
@@ -34,17 +34,25 @@ NEVER_CLOSED = 1 << 61
 
 _OF_BANK = select(units.c.id).where(units.c.bank == bindparam("bank"))
 _SEALED = select(units.c.id, *(units.c[name] for name in SEALED_COLUMNS), units.c.checksum).where(
-    among(units.c.id, "ids")
+    among(units.c.id, "ids"), unindexed(units.c.bank) == bindparam("bank")
 )
-_SEALED_IN_BANK = _SEALED.where(unindexed(units.c.bank) == bindparam("bank")).order_by(units.c.id)
-_SEAL_UNIT = update(units).where(units.c.id == bindparam("row")).values(checksum=bindparam("sum"))
-_VECTORS = select(vectors.c.unit, vectors.c.vector).where(among(vectors.c.unit, "ids"))
-_SEAL_VECTOR = update(vectors).where(vectors.c.unit == bindparam("row")).values(checksum=bindparam("sum"))
+_SEALED_IN_ORDER = _SEALED.order_by(units.c.id)
+_SEAL_UNIT = (
+    update(units)
+    .where(in_bank(units, "of"), units.c.id == bindparam("row"))
+    .values(checksum=bindparam("sum"))
+)
+_VECTORS = select(vectors.c.unit, vectors.c.vector).where(in_bank(vectors), among(vectors.c.unit, "ids"))
+_SEAL_VECTOR = (
+    update(vectors)
+    .where(in_bank(vectors, "of"), vectors.c.unit == bindparam("row"))
+    .values(checksum=bindparam("sum"))
+)
 # Damage can turn a vector into text, which SQLAlchemy cannot convert to bytes. A waiting turn may have no
 # vector.
 _VECTORS_IN_BANK = (
     select(units.c.id, units.c.unit_id, type_coerce(vectors.c.vector, NullType()), vectors.c.checksum)
-    .select_from(units.outerjoin(vectors, vectors.c.unit == units.c.id))
+    .select_from(units.outerjoin(vectors, refers(vectors.c.unit, units)))
     .where(
         units.c.bank == bindparam("bank"),
         or_(vectors.c.unit.is_not(None), units.c.kind == UnitKind.MEMORY.value),
@@ -86,9 +94,9 @@ def damaged_units(connection: Connection, bank: int, ids: IntArray | None = None
     """Return unit id by row id of the damaged units among `ids`, or in the whole bank if None."""
     damaged: dict[int, str] = {}
     for page in pages(connection, bank) if ids is None else [ids.tolist()]:
-        rows = fetched(connection, _SEALED_IN_BANK, {"ids": page, "bank": bank})
+        rows = fetched(connection, _SEALED_IN_ORDER, {"ids": page, "bank": bank})
         counts = {row[0]: row[_RECORDS + 1] for row in rows if is_sound(row[1:-1], row[-1])}
-        sound = records_of(connection, counts)
+        sound = records_of(connection, bank, counts)
         damaged.update({row[0]: str(row[1]) for row in rows if row[0] not in sound})
     return damaged
 
@@ -105,16 +113,16 @@ def damaged_vectors(connection: Connection, bank: int) -> dict[int, str]:
 def seal_units(connection: Connection, bank: int, ids: Sequence[int] | None = None) -> None:
     """Recompute the checksums of units (of the whole bank if None) from their stored values, damaged or not."""
     for page in pages(connection, bank) if ids is None else [ids]:
-        rows = fetched(connection, _SEALED, {"ids": page})
-        sums = [{"row": row[0], "sum": unit_checksum(row[1:-1])} for row in rows]
+        rows = fetched(connection, _SEALED, {"ids": page, "bank": bank})
+        sums = [{"of": bank, "row": row[0], "sum": unit_checksum(row[1:-1])} for row in rows]
         run_many(connection, _SEAL_UNIT, sums)
 
 
 def seal_vectors(connection: Connection, bank: int) -> None:
     """Recompute the checksums of the bank's vectors from their stored values."""
     for page in pages(connection, bank):
-        rows = connection.execute(_VECTORS, {"ids": page})
-        sums = [{"row": row, "sum": vector_checksum(vector)} for row, vector in rows]
+        rows = connection.execute(_VECTORS, {"ids": page, "bank": bank})
+        sums = [{"of": bank, "row": row, "sum": vector_checksum(vector)} for row, vector in rows]
         run_many(connection, _SEAL_VECTOR, sums)
 
 

@@ -56,7 +56,7 @@ from hindsight_integrations.ledger.rules import (
     merged_entities,
     unit_references,
 )
-from hindsight_integrations.ledger.sql import Values, ask, changes, insert, run_many
+from hindsight_integrations.ledger.sql import Values, ask, changes, in_bank, insert, run_many
 from hindsight_integrations.ledger.tables import (
     Int,
     chunks,
@@ -103,10 +103,16 @@ _PUT_MESSAGE = _key.on_conflict_do_update(
     .scalar_subquery(),
 )
 _ADD_UNITS = insert(units).on_conflict_do_nothing().returning(units.c.unit_id, units.c.id)
-_SET_HEAD = update(units).where(units.c.id == bindparam("item")).values(head=bindparam("of_document"))
+_SET_HEAD = (
+    update(units)
+    .where(in_bank(units, "of"), units.c.id == bindparam("item"))
+    .values(head=bindparam("of_document"))
+)
 _RAISE_NUMBER = (
     update(units)
-    .where(units.c.id == bindparam("of_document"), units.c.number < bindparam("highest"))
+    .where(
+        in_bank(units, "of"), units.c.id == bindparam("of_document"), units.c.number < bindparam("highest")
+    )
     .values(number=bindparam("highest"))
 )
 _ADD_VECTOR = insert(vectors).on_conflict_do_nothing()
@@ -116,14 +122,16 @@ _ADD_EVENT = insert(validity_events).on_conflict_do_nothing()
 _MOMENT = bindparam("moment", type_=Int)
 _CLOSE = (
     update(units)
-    .where(units.c.id == bindparam("unit"))
+    .where(in_bank(units, "of"), units.c.id == bindparam("unit"))
     .values(
         changed=bindparam("now"),
         **closing(case((units.c.closed_at < _MOMENT, units.c.closed_at), else_=_MOMENT)),
     )
 )
 _REOPEN = (
-    update(units).where(units.c.id == bindparam("unit")).values(changed=bindparam("now"), **closing(null()))
+    update(units)
+    .where(in_bank(units, "of"), units.c.id == bindparam("unit"))
+    .values(changed=bindparam("now"), **closing(null()))
 )
 
 
@@ -228,7 +236,7 @@ def _write_all(target: CommitTarget, writes: WriteSet, now: int) -> tuple[str, .
     ]
     changed_documents = move_documents(target, {*ended, *items})
     if changed_documents:  # the evidence was judged by the document's items
-        judge_corrected(target.connection, *changed_documents)
+        judge_corrected(target.connection, target.bank, *changed_documents)
     changed = [*ended, *changed_documents]
     change_facts(target, changed)
     write_observed(target, writes)
@@ -294,13 +302,12 @@ def _join_documents(target: CommitTarget, items: Sequence[tuple[int, MemoryUnit]
     heads = unit_rows(
         target.connection, target.bank, sorted({unit.part_of for _, unit in items if unit.part_of})
     )
-    of_items = [(row, heads.get(unit.part_of or ""), unit.number) for row, unit in items]
-    run_many(target.connection, _SET_HEAD, [{"item": row, "of_document": head} for row, head, _ in of_items])
-    run_many(
-        target.connection,
-        _RAISE_NUMBER,
-        [{"of_document": head, "highest": number} for _, head, number in of_items if head is not None],
-    )
+    of_items = [
+        {"of": target.bank, "item": row, "of_document": heads.get(unit.part_of or ""), "highest": unit.number}
+        for row, unit in items
+    ]
+    run_many(target.connection, _SET_HEAD, of_items)
+    run_many(target.connection, _RAISE_NUMBER, [item for item in of_items if item["of_document"] is not None])
 
 
 def _write_sources(target: CommitTarget, writes: WriteSet) -> None:
@@ -373,6 +380,7 @@ def _write_event(target: CommitTarget, event: ValidityEvent, rows: Mapping[str, 
     """Append an event to its unit's log and update the unit's `closed_at`; return False if it is already logged."""
     unit, moment = rows[event.unit_id], to_micros(event.effective_at)
     values = {
+        "bank": target.bank,
         "unit": unit,
         "kind": event.kind.value,
         "effective_at": moment,
@@ -383,7 +391,8 @@ def _write_event(target: CommitTarget, event: ValidityEvent, rows: Mapping[str, 
     if not target.connection.execute(_ADD_EVENT, values).rowcount:
         return False
     if event.kind is ValidityKind.RESTORED:
-        target.connection.execute(_REOPEN, {"unit": unit, "now": target.revision})
+        target.connection.execute(_REOPEN, {"of": target.bank, "unit": unit, "now": target.revision})
     else:
-        target.connection.execute(_CLOSE, {"unit": unit, "moment": moment, "now": target.revision})
+        closed = {"of": target.bank, "unit": unit, "moment": moment, "now": target.revision}
+        target.connection.execute(_CLOSE, closed)
     return True

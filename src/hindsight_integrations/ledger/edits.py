@@ -30,7 +30,7 @@ from hindsight_integrations.ledger.rows import (
     unit_rows,
 )
 from hindsight_integrations.ledger.rules import check_known, check_shape
-from hindsight_integrations.ledger.sql import among, insert
+from hindsight_integrations.ledger.sql import among, in_bank, insert
 from hindsight_integrations.ledger.tables import links, unit_edits, units, vectors
 from hindsight_integrations.ledger.tasks import Schedule
 from hindsight_integrations.ledger.units import UnitReader
@@ -42,13 +42,15 @@ from hindsight_integrations.model.writes import UnitWrite, WriteSet
 _REBUILT = [code for (kind, _), code in LINK_CODES.items() if kind in (LinkType.TEMPORAL, LinkType.SEMANTIC)]
 
 # New values are bound by column name.
-_UPDATE_UNIT = update(units).where(units.c.id == bindparam("row"))
-_UPDATE_UNITS = update(units).where(among(units.c.id, "rows"))
-_UPDATE_VECTOR = update(vectors).where(vectors.c.unit == bindparam("row"))
+_UPDATE_UNIT = update(units).where(in_bank(units, "of"), units.c.id == bindparam("row"))
+_UPDATE_UNITS = update(units).where(in_bank(units, "of"), among(units.c.id, "rows"))
+_UPDATE_VECTOR = update(vectors).where(in_bank(vectors, "of"), vectors.c.unit == bindparam("row"))
 _DELETE_LINKS = delete(links).where(
-    or_(links.c.source == bindparam("row"), links.c.target == bindparam("row")), among(links.c.code, "codes")
+    in_bank(links),
+    or_(links.c.source == bindparam("row"), links.c.target == bindparam("row")),
+    among(links.c.code, "codes"),
 )
-_ITEMS = select(units.c.id).where(units.c.head == bindparam("document"))
+_ITEMS = select(units.c.id).where(in_bank(units), units.c.head == bindparam("document"))
 _ADD_EDIT = insert(unit_edits)
 
 
@@ -85,13 +87,13 @@ class UnitEditor(UnitReader):
             _write_unit(target, row, edit)
             seal_units(connection, stored.id, [row, *_tag_items(target, row, edit)])
             if edit.links is not None:
-                connection.execute(_DELETE_LINKS, {"row": row, "codes": _REBUILT})
+                connection.execute(_DELETE_LINKS, {"bank": stored.id, "row": row, "codes": _REBUILT})
                 write_links(target, edit.links, rows)
                 set_graph_epoch(connection, stored.id, revision)
             changed = [row, *move_documents(target, [row])]
             change_facts(target, changed)
             if "text" in edit.fields:
-                judge_corrected(connection, *changed)
+                judge_corrected(connection, stored.id, *changed)
             entry = {
                 "bank": stored.id,
                 "unit": row,
@@ -109,12 +111,17 @@ def _tag_items(target: CommitTarget, document: int, edit: UnitEdit) -> list[int]
     """Copy a document's new tags to its undamaged items; return the items' row ids."""
     if "tags" not in edit.fields:
         return []
-    items = target.connection.scalars(_ITEMS, {"document": document}).all()
+    items = target.connection.scalars(_ITEMS, {"bank": target.bank, "document": document}).all()
     if not items:
         return []
     damaged = damaged_units(target.connection, target.bank, np.array(items, np.int64))
     sound = [row for row in items if row not in damaged]
-    values = {"rows": sound, "tags": json.dumps(edit.unit.tags), "changed": target.revision}
+    values = {
+        "of": target.bank,
+        "rows": sound,
+        "tags": json.dumps(edit.unit.tags),
+        "changed": target.revision,
+    }
     target.connection.execute(_UPDATE_UNITS, values)
     return sound
 
@@ -123,6 +130,7 @@ def _write_unit(target: CommitTarget, row: int, edit: UnitEdit) -> None:
     unit = edit.unit
     compact, compact_tokens = compact_row(unit)
     values = {
+        "of": target.bank,
         "row": row,
         "text": unit.text,
         "occurred_start": to_micros(unit.occurred.start) if unit.occurred else None,
@@ -136,7 +144,8 @@ def _write_unit(target: CommitTarget, row: int, edit: UnitEdit) -> None:
     }
     target.connection.execute(_UPDATE_UNIT, values)
     if edit.records:
-        rewrite_values(target.connection, row, unit.records)
+        rewrite_values(target.connection, target.bank, row, unit.records)
     if edit.vector is not None:
         vector = {"vector": edit.vector, "checksum": vector_checksum(edit.vector)}
-        target.connection.execute(_UPDATE_VECTOR, {"row": row, "revision": target.revision, **vector})
+        values = {"of": target.bank, "row": row, "revision": target.revision, **vector}
+        target.connection.execute(_UPDATE_VECTOR, values)

@@ -37,7 +37,16 @@ from hindsight_integrations.ledger.rules import (
     merged_names,
     merged_role,
 )
-from hindsight_integrations.ledger.sql import among, insert, numbers, run_many, strings, unindexed
+from hindsight_integrations.ledger.sql import (
+    among,
+    in_bank,
+    insert,
+    numbers,
+    refers,
+    run_many,
+    strings,
+    unindexed,
+)
 from hindsight_integrations.ledger.tables import (
     String,
     entities,
@@ -65,7 +74,7 @@ _ENTITY = entities.c["id", "entity_id", "name", "type", "role", "names", "mentio
 
 _BY_IDS = select(*_ENTITY).where(entities.c.bank == bindparam("bank"), among(entities.c.entity_id, "ids"))
 _ADD_ENTITIES = insert(entities).returning(entities.c.entity_id, entities.c.id)
-_UPDATE_ENTITY = update(entities).where(entities.c.id == bindparam("row"))
+_UPDATE_ENTITY = update(entities).where(in_bank(entities, "of"), entities.c.id == bindparam("row"))
 
 
 def write_entities(target: CommitTarget, writes: Mapping[str, EntityWrite]) -> None:
@@ -79,7 +88,8 @@ def write_entities(target: CommitTarget, writes: Mapping[str, EntityWrite]) -> N
         before, write = (EntityRole(role), tuple(json.loads(names))), writes[entity_id]
         after = merged_role(before[0], write.role), merged_names(before[1], write.names)
         if after != before:
-            changes.append({"row": row, "role": after[0].value, "names": json.dumps(after[1])})
+            changed = {"role": after[0].value, "names": json.dumps(after[1])}
+            changes.append({"of": target.bank, "row": row, **changed})
     run_many(target.connection, _UPDATE_ENTITY, changes)
     new = [
         {
@@ -126,7 +136,7 @@ _NEW_MENTIONS = (
         func.max(units.c.mentioned_at).label("latest"),
         func.max(case((_IS_VALID_FACT, 1), else_=0)).label("facts"),
     )
-    .join(units, units.c.id == mentions.c.unit)
+    .join(units, refers(mentions.c.unit, units))
     .where(
         mentions.c.bank == bindparam("of_bank"),
         mentions.c.revision == bindparam("revision"),
@@ -147,7 +157,7 @@ _COUNT_MENTIONS = (
             (_NEW_MENTIONS.c.facts == 1, bindparam("revision")), else_=entities.c.facts_changed
         ),
     )
-    .where(entities.c.id == _NEW_MENTIONS.c.entity)
+    .where(in_bank(entities, "of_bank"), entities.c.id == _NEW_MENTIONS.c.entity)
 )
 
 
@@ -294,7 +304,7 @@ def exact_names(entity_id: str, name: str, log: Sequence[LoggedChange]) -> froze
 _MOST_MENTIONED = (entities.c.mentions.desc(), entities.c.entity_id)
 _BY_NAMES = (
     select(entity_names.c.name, *_ENTITY)
-    .join(entities, entities.c.id == entity_names.c.entity)
+    .join(entities, refers(entity_names.c.entity, entities))
     .where(entity_names.c.bank == bindparam("bank"), among(entity_names.c.name, "names"))
     .order_by(*_MOST_MENTIONED)
 )
@@ -306,7 +316,7 @@ _BY_NAME_OR_ID = (
     .where(
         or_(
             and_(entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("name")),
-            entities.c.id.in_(_OF_NAME),
+            and_(in_bank(entities), entities.c.id.in_(_OF_NAME)),
         )
     )
     .order_by(*_MOST_MENTIONED)
@@ -323,7 +333,7 @@ _LIST = (
     .limit(bindparam("limit"))
 )
 _LIST_OF_BANK = _LIST.where(entities.c.bank == bindparam("bank"))
-_LIST_OF_PREFIX = _LIST.where(entities.c.id.in_(_OF_PREFIX))
+_LIST_OF_PREFIX = _LIST.where(in_bank(entities), entities.c.id.in_(_OF_PREFIX))
 
 _KEYS = strings("keys")
 _SOME_OF_BLOCK = (
@@ -339,15 +349,16 @@ _RARE = select(_KEYS.c.value).where(
 _BLOCK_MEMBERS = select(entity_blocks.c.block, entity_blocks.c.entity).where(
     entity_blocks.c.bank == bindparam("bank"), entity_blocks.c.block.in_(_RARE)
 )
-_BY_ROWS = select(*_ENTITY).where(among(entities.c.id, "rows"))
+_BY_ROWS = select(*_ENTITY).where(in_bank(entities), among(entities.c.id, "rows"))
 
 _ROWS = numbers("rows")
 _OTHER = mentions.alias("other")
 _LATEST_UNITS = (
     select(mentions.c.unit)
     .where(
+        in_bank(mentions),
         mentions.c.entity == _ROWS.c.value,
-        ~exists().where(observations.c.unit == mentions.c.unit),
+        ~exists().where(refers(mentions.c.unit, observations)),
     )
     .order_by(mentions.c.unit.desc())
     .limit(NEIGHBOUR_UNITS)
@@ -356,14 +367,14 @@ _LATEST_UNITS = (
 _NEIGHBOURS = (
     select(_ROWS.c.value, entities.c.names)
     .select_from(_ROWS)
-    .join(_OTHER, and_(_OTHER.c.unit.in_(_LATEST_UNITS), _OTHER.c.entity != _ROWS.c.value))
-    .join(entities, entities.c.id == _OTHER.c.entity)
-    .group_by(_ROWS.c.value, entities.c.id)
+    .join(_OTHER, and_(in_bank(_OTHER), _OTHER.c.unit.in_(_LATEST_UNITS), _OTHER.c.entity != _ROWS.c.value))
+    .join(entities, refers(_OTHER.c.entity, entities))
+    .group_by(_ROWS.c.value, entities.c.bank, entities.c.id)
     .order_by(_ROWS.c.value, func.count().desc(), entities.c.id)
 )
 _OF_UNITS = (
     select(mentions.c.unit, *_ENTITY)
-    .join(entities, entities.c.id == mentions.c.entity)
+    .join(entities, refers(mentions.c.entity, entities))
     .where(among(mentions.c.unit, "units"), unindexed(mentions.c.bank) == bindparam("bank"))
     .order_by(entities.c.name, entities.c.entity_id)
 )
@@ -417,7 +428,8 @@ class EntityReader(Reader):
             for block, entity in connection.execute(_BLOCK_MEMBERS, values).all():
                 members[block].append(entity)
             near = list(set().union(*exact.values(), *members.values()))
-            rows = {entity[0]: entity for entity in connection.execute(_BY_ROWS, {"rows": near}).all()}
+            stored = connection.execute(_BY_ROWS, {"bank": row, "rows": near})
+            rows = {entity[0]: entity for entity in stored.all()}
         candidates = {}
         for name in names:
             shared = Counter(row for key in keys[name] for row in members[key])
@@ -436,7 +448,7 @@ class EntityReader(Reader):
         met: dict[str, list[str]] = {}
         with self._at(bank) as (connection, row):
             ids = {entity: key for key, entity in entity_rows(connection, row, entity_ids).items()}
-            for entity, names in connection.execute(_NEIGHBOURS, {"rows": list(ids)}).all():
+            for entity, names in connection.execute(_NEIGHBOURS, {"bank": row, "rows": list(ids)}).all():
                 others = met.setdefault(ids[entity], [])
                 if len(others) < NEIGHBOUR_LIMIT:
                     others += json.loads(names)[:1]
@@ -482,8 +494,8 @@ class EntityReader(Reader):
 
 _TEXTS = (
     select(units.c.unit_id, mentions.c.text)
-    .join(mentions, mentions.c.unit == units.c.id)
-    .join(entities, entities.c.id == mentions.c.entity)
+    .join(mentions, refers(mentions.c.unit, units))
+    .join(entities, refers(mentions.c.entity, entities))
     .where(entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("entity"))
     .order_by(units.c.id)
 )
@@ -522,17 +534,26 @@ class _EntityRow:
 
 
 _ADD_ENTITY = insert(entities).on_conflict_do_nothing()
-_DELETE_NAMES = delete(entity_names).where(entity_names.c.entity == bindparam("row"))
-_DELETE_BLOCKS = delete(entity_blocks).where(entity_blocks.c.entity == bindparam("row"))
+_DELETE_NAMES = delete(entity_names).where(
+    in_bank(entity_names, "of"), entity_names.c.entity == bindparam("row")
+)
+_DELETE_BLOCKS = delete(entity_blocks).where(
+    in_bank(entity_blocks, "of"), entity_blocks.c.entity == bindparam("row")
+)
 _MOVE_MENTIONS = (
     update(mentions)
     .values(entity=bindparam("target"), revision=bindparam("at"))
     .where(
+        in_bank(mentions, "of_bank"),
         mentions.c.entity == bindparam("source"),
         mentions.c.unit.in_(
             select(units.c.id).where(units.c.bank == bindparam("of_bank"), among(units.c.unit_id, "units"))
         ),
-        ~exists().where(_OTHER.c.unit == mentions.c.unit, _OTHER.c.entity == bindparam("target")),
+        ~exists().where(
+            in_bank(_OTHER, "of_bank"),
+            _OTHER.c.unit == mentions.c.unit,
+            _OTHER.c.entity == bindparam("target"),
+        ),
     )
 )
 _TOTALS = (
@@ -542,15 +563,15 @@ _TOTALS = (
         func.max(units.c.mentioned_at).label("latest"),
     )
     .select_from(_ROWS)
-    .outerjoin(mentions, mentions.c.entity == _ROWS.c.value)
-    .outerjoin(units, and_(units.c.id == mentions.c.unit, is_not_observation))
+    .outerjoin(mentions, and_(in_bank(mentions, "of"), mentions.c.entity == _ROWS.c.value))
+    .outerjoin(units, and_(refers(mentions.c.unit, units), is_not_observation))
     .group_by(_ROWS.c.value)
     .subquery()
 )
 _RECOUNT = (
     update(entities)
     .values(mentions=_TOTALS.c.count, last_seen=_TOTALS.c.latest)
-    .where(entities.c.id == _TOTALS.c.entity)
+    .where(in_bank(entities, "of"), entities.c.id == _TOTALS.c.entity)
 )
 _DELETE_TASK = delete(tasks).where(
     tasks.c.bank == bindparam("bank"),
@@ -558,7 +579,7 @@ _DELETE_TASK = delete(tasks).where(
     tasks.c.key == bindparam("entity"),
     tasks.c.key != literal("", literal_execute=True),  # the condition of the partial index
 )
-_DELETE_ENTITY = delete(entities).where(entities.c.id == bindparam("row"))
+_DELETE_ENTITY = delete(entities).where(in_bank(entities), entities.c.id == bindparam("row"))
 _ADD_CHANGE = insert(entity_changes).returning(entity_changes.c.id)
 
 
@@ -585,7 +606,7 @@ class _Editor:
 
     def set_names(self, entity: _EntityRow, names: Iterable[str]) -> None:
         """Replace the entity's names and its name index."""
-        row, all_names = {"row": entity.row}, tuple(names)
+        row, all_names = {"of": self.bank, "row": entity.row}, tuple(names)
         self.connection.execute(_DELETE_NAMES, row)
         self.connection.execute(_DELETE_BLOCKS, row)
         self.connection.execute(_UPDATE_ENTITY, {**row, "names": json.dumps(all_names)})
@@ -598,17 +619,18 @@ class _Editor:
 
     def end_observations(self, *changed: _EntityRow) -> None:
         """Remove the observations of these entities; call it before their facts move to another entity."""
-        remove_units(self.target, observations_of(self.connection, [entity.row for entity in changed]))
+        rows = [entity.row for entity in changed]
+        remove_units(self.target, observations_of(self.connection, self.bank, rows))
 
     def recount(self, *changed: _EntityRow) -> None:
         """Recount the entities' mentions and mark their facts as changed."""
         rows = [entity.row for entity in changed]
-        self.connection.execute(_RECOUNT, {"rows": rows})
+        self.connection.execute(_RECOUNT, {"of": self.bank, "rows": rows})
         note_changed(self.target, rows)
 
     def remove(self, entity: _EntityRow) -> None:
         self.connection.execute(_DELETE_TASK, {"bank": self.bank, "entity": entity.id})
-        self.connection.execute(_DELETE_ENTITY, {"row": entity.row})
+        self.connection.execute(_DELETE_ENTITY, {"bank": self.bank, "row": entity.row})
 
     def log(self, kind: EntityChangeKind, moved: Moved, made_at: datetime) -> EntityChange:
         set_graph_epoch(self.connection, self.bank, self.revision)
@@ -618,7 +640,11 @@ class _Editor:
         return LoggedChange(number, kind, moved.text(), made_at).public()
 
 
-_MARK_UNDONE = update(entity_changes).values(undone=1).where(entity_changes.c.id == bindparam("change"))
+_MARK_UNDONE = (
+    update(entity_changes)
+    .values(undone=1)
+    .where(in_bank(entity_changes, "of"), entity_changes.c.id == bindparam("change"))
+)
 
 
 class EntityEditor(EntityReader):
@@ -654,7 +680,8 @@ class EntityEditor(EntityReader):
             editor.remove(source)
             editor.set_names(target, merged_names(target.names, source.names))
             if source.role and not target.role:
-                connection.execute(_UPDATE_ENTITY, {"row": target.row, "role": source.role})
+                role = {"of": editor.bank, "row": target.row, "role": source.role}
+                connection.execute(_UPDATE_ENTITY, role)
             editor.recount(target)
             return self._logged(editor, EntityChangeKind.MERGE, moved, made_at)
 
@@ -705,7 +732,7 @@ class EntityEditor(EntityReader):
                 editor.set_names(entity, [name for name in entity.names if name not in moved.names])
             if change.kind is EntityChangeKind.MERGE:
                 _undo_merge(editor, entity, moved)
-            connection.execute(_MARK_UNDONE, {"change": change_id})
+            connection.execute(_MARK_UNDONE, {"of": editor.bank, "change": change_id})
             set_graph_epoch(connection, editor.bank, editor.revision)
             advance(connection, editor.bank, editor.revision)
             observe_changed(self._schedule, connection, editor.bank, editor.revision)

@@ -50,7 +50,16 @@ from hindsight_integrations.ledger.opinions import (
 )
 from hindsight_integrations.ledger.records import erase_unused, touched_categories
 from hindsight_integrations.ledger.rows import BankRow, CommitTarget, find_bank
-from hindsight_integrations.ledger.sql import Values, among, count_many, insert, run_many
+from hindsight_integrations.ledger.sql import (
+    Values,
+    among,
+    count_many,
+    in_bank,
+    insert,
+    key_of,
+    refers,
+    run_many,
+)
 from hindsight_integrations.ledger.tables import (
     Int,
     banks,
@@ -189,26 +198,26 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
     names = _names(connection, row.id, erasure)
     whole = _whole_names(connection, row.id, names)
     selected = {
-        *_whole(connection, _chosen(connection, row.id, erasure), whole),
+        *_whole(connection, row.id, _chosen(connection, row.id, erasure), whole),
         *_older(connection, row.id, erasure),
         *_telling(connection, row.id, erasure),
     }
-    chosen = _with_derived(connection, sorted(selected), erasure)
+    chosen = _with_derived(connection, row.id, sorted(selected), erasure)
     places = reached_turns(connection, row.id, chosen, erasure, whole)
-    parents = documents_of(connection, chosen)  # the text of an item's document contained the item
-    touched = entities_to_sum_up(connection, [*chosen, *parents])
+    parents = documents_of(connection, row.id, chosen)  # the text of an item's document contained the item
+    touched = entities_to_sum_up(connection, row.id, [*chosen, *parents])
     chosen = sorted({*chosen, *waiting_of(connection, row.id, places)})
-    kinds = _kinds_of(connection, chosen)
+    kinds = _kinds_of(connection, row.id, chosen)
     erased = tuple(unit for unit, kind in kinds if kind in {UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM})
     rows = [{"unit": unit, "bank": row.id, "revision": target.revision} for unit in chosen]
     run_many(connection, _REMOVE, rows)
-    answers = forget_answers(connection, [*chosen, *parents])
+    answers = forget_answers(connection, row.id, [*chosen, *parents])
     restored: list[int] = []
     others = 0
     if erasure.everything:
         gone, counts = _erase_all(connection, row.id)
     else:
-        traces = traces_of(connection, chosen, erasure, places, whole)
+        traces = traces_of(connection, row.id, chosen, erasure, places, whole)
         restored = _undo_endings(target, chosen)
         move_documents(target, chosen)
         opinions, revived = erase_opinions(target, chosen, parents)
@@ -233,7 +242,7 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
         {kind: count for kind, count in {**counts, "units": len(erased)}.items() if count},
         target.revision,
         names=gone.names,
-        restored=tuple(unit for unit, _ in _kinds_of(connection, restored)),
+        restored=tuple(unit for unit, _ in _kinds_of(connection, row.id, restored)),
         copies=copies,
     )
 
@@ -258,14 +267,14 @@ _MESSAGE = select(unit_sources.c.unit).where(
 )
 _ENTITY = (
     select(mentions.c.unit, mentions.c["text"])
-    .join(entities, entities.c.id == mentions.c.entity)
+    .join(entities, refers(mentions.c.entity, entities))
     .where(entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("entity"))
 )
 _BEFORE = _NO_ITEMS.where(units.c.mentioned_at < bindparam("before")).add_columns(units.c.tags)
 _WORDS = _NO_ITEMS.add_columns(units.c["text"], units.c.context, units.c.metadata)
 _TEXTS = select(units.c["text"]).where(units.c.bank == bindparam("bank"))
-_TEXTS_OF = select(units.c.id, units.c["text"]).where(among(units.c.id, "rows"))
-_ITEMS = select(units.c.id).where(among(units.c.head, "rows"))
+_TEXTS_OF = select(units.c.id, units.c["text"]).where(in_bank(units), among(units.c.id, "rows"))
+_ITEMS = select(units.c.id).where(in_bank(units), among(units.c.head, "rows"))
 
 
 def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
@@ -291,7 +300,7 @@ def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     return list(connection.scalars(statement, {"bank": bank, **values}))
 
 
-def _with_derived(connection: Connection, rows: list[int], erasure: Erasure) -> list[int]:
+def _with_derived(connection: Connection, bank: int, rows: list[int], erasure: Erasure) -> list[int]:
     """Add observations and opinions derived from the units. Selecting an opinion's unit includes all its wordings.
 
     Items go with their document, except where messages or a time range are selected. Whatever derives from an
@@ -301,11 +310,11 @@ def _with_derived(connection: Connection, rows: list[int], erasure: Erasure) -> 
         return []
     whole = erasure.unit is not None
     if erasure.thread is None and erasure.window is None and erasure.before is None:
-        rows = sorted({*rows, *connection.scalars(_ITEMS, {"rows": rows})})
-    parents = documents_of(connection, rows)
+        rows = sorted({*rows, *connection.scalars(_ITEMS, {"bank": bank, "rows": rows})})
+    parents = documents_of(connection, bank, rows)
     while True:
-        derived = with_observations(connection, [*rows, *parents])
-        derived = sorted({*with_wordings(connection, derived, whole=whole)} - {*parents})
+        derived = with_observations(connection, bank, [*rows, *parents])
+        derived = sorted({*with_wordings(connection, bank, derived, whole=whole)} - {*parents})
         if len(derived) == len(rows):
             return derived
         rows, whole = derived, False
@@ -327,11 +336,11 @@ def _whole_names(connection: Connection, bank: int, names: Collection[str]) -> W
     return WholeNames(names, connection.scalars(_TEXTS, {"bank": bank}), uncounted)
 
 
-def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[int]:
+def _whole(connection: Connection, bank: int, rows: list[int], whole: WholeNames) -> list[int]:
     """Leave out units in which the names occur only inside longer names: Apollo 2 is not erased with Apollo."""
     if not whole or not rows:
         return rows
-    texts = connection.execute(_TEXTS_OF, {"rows": rows})
+    texts = connection.execute(_TEXTS_OF, {"bank": bank, "rows": rows})
     return [row for row, text in texts if not whole.only_inside_longer(text)]
 
 
@@ -354,23 +363,25 @@ def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
 
 _RELEASE_ITEMS = (
     update(units)
-    .where(among(units.c.head, "rows"))
+    .where(in_bank(units, "of"), among(units.c.head, "rows"))
     .values(kind=UnitKind.MEMORY.value, head=None, number=0, changed=bindparam("at"))
 )
 _CLOSED_BY = and_(
-    validity_events.c.kind == ValidityKind.CLOSED.value, among(validity_events.c.by_unit, "rows")
+    in_bank(validity_events),
+    validity_events.c.kind == ValidityKind.CLOSED.value,
+    among(validity_events.c.by_unit, "rows"),
 )
 _ENDED = (
     select(units.c.id, units.c.closed_at)
     .distinct()
-    .join(validity_events, validity_events.c.unit == units.c.id)
+    .join(validity_events, refers(validity_events.c.unit, units))
     .where(_CLOSED_BY, units.c.fact_type != FactType.OPINION.value, ~among(units.c.id, "rows"))
     .order_by(units.c.id)
 )
 _DELETE_ENDINGS = delete(validity_events).where(among(validity_events.c.unit, "units"), _CLOSED_BY)
 _CLOSE = (
     update(units)
-    .where(units.c.id == bindparam("row"))
+    .where(in_bank(units, "of"), units.c.id == bindparam("row"))
     .values(changed=bindparam("at"), **closing(bindparam("closed", type_=Int)))
 )
 
@@ -383,15 +394,16 @@ def _undo_endings(target: CommitTarget, rows: list[int]) -> list[int]:
     """
     if not rows:
         return []
-    connection = target.connection
-    connection.execute(_RELEASE_ITEMS, {"at": target.revision, "rows": rows})
-    ended = connection.execute(_ENDED, {"rows": rows}).all()
+    connection, bank = target.connection, target.bank
+    connection.execute(_RELEASE_ITEMS, {"of": bank, "at": target.revision, "rows": rows})
+    ended = connection.execute(_ENDED, {"bank": bank, "rows": rows}).all()
     if not ended:
         return []
-    connection.execute(_DELETE_ENDINGS, {"units": [unit.id for unit in ended], "rows": rows})
-    after = [(row, closed_at, closed_by_log(connection, row)) for row, closed_at in ended]
+    endings = {"bank": bank, "units": [unit.id for unit in ended], "rows": rows}
+    connection.execute(_DELETE_ENDINGS, endings)
+    after = [(row, closed_at, closed_by_log(connection, bank, row)) for row, closed_at in ended]
     changed: list[Values] = [
-        {"row": row, "closed": closed, "at": target.revision}
+        {"of": bank, "row": row, "closed": closed, "at": target.revision}
         for row, closed_at, closed in after
         if closed != closed_at
     ]
@@ -401,15 +413,19 @@ def _undo_endings(target: CommitTarget, rows: list[int]) -> list[int]:
     return [unit["row"] for unit in changed if unit["closed"] is None]
 
 
-_KINDS = select(units.c.unit_id, units.c.kind).where(among(units.c.id, "rows")).order_by(units.c.id)
+_KINDS = (
+    select(units.c.unit_id, units.c.kind)
+    .where(in_bank(units), among(units.c.id, "rows"))
+    .order_by(units.c.id)
+)
 _NAMES = select(entities.c.names).where(
     entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("entity")
 )
 
 
-def _kinds_of(connection: Connection, rows: list[int]) -> Sequence[tuple[str, str]]:
+def _kinds_of(connection: Connection, bank: int, rows: list[int]) -> Sequence[tuple[str, str]]:
     """Return (unit id, kind) by row id."""
-    return connection.execute(_KINDS, {"rows": rows}).all() if rows else ()
+    return connection.execute(_KINDS, {"bank": bank, "rows": rows}).all() if rows else ()
 
 
 def _names(connection: Connection, bank: int, erasure: Erasure) -> frozenset[str]:
@@ -420,17 +436,19 @@ def _names(connection: Connection, bank: int, erasure: Erasure) -> frozenset[str
     return frozenset({*json.loads(names or "[]"), *erasure.told})
 
 
-_HANGING: dict[str, tuple[Column[int], ...]] = {
-    "vectors": (vectors.c.unit,),
-    "records": (records.c.unit,),
-    "links": (links.c.source, links.c.target),
-    "mentions": (mentions.c.unit,),
-    "validity_events": (validity_events.c.unit,),
-    "evidence": (evidence.c.opinion, evidence.c.fact, evidence.c.version),
+_HANGING: dict[Table, tuple[Column[int], ...]] = {
+    vectors: (vectors.c.unit,),
+    records: (records.c.unit,),
+    links: (links.c.source, links.c.target),
+    mentions: (mentions.c.unit,),
+    validity_events: (validity_events.c.unit,),
+    evidence: (evidence.c.opinion, evidence.c.fact, evidence.c.version),
 }
 _GOING = select(
     *(
-        select(func.count()).where(or_(*(among(column, "rows") for column in columns))).label(table)
+        select(func.count())
+        .where(in_bank(table), or_(*(among(column, "rows") for column in columns)))
+        .label(table.name)
         for table, columns in _HANGING.items()
     )
 )
@@ -444,10 +462,10 @@ def _erase_some(
     counts = erase_traces(connection, bank, rows, erasure, traces)
     gone = erase_names(connection, bank, rows, erasure)
     if rows:
-        touched = touched_categories(connection, rows)
-        counts |= connection.execute(_GOING, {"rows": rows}).mappings().one()
-        _delete(connection, units, rows)
-        counts["categories"] = erase_unused(connection, touched)
+        touched = touched_categories(connection, bank, rows)
+        counts |= connection.execute(_GOING, {"bank": bank, "rows": rows}).mappings().one()
+        _delete(connection, bank, units, rows)
+        counts["categories"] = erase_unused(connection, bank, touched)
     return gone, {**counts, "entities": len(gone.entities), "names": gone.lost}
 
 
@@ -604,14 +622,14 @@ def kept_names(
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 _BY_ROW_IDS = {
-    table.name: delete(table).where(among(table.c.id, "ids"))
+    table.name: delete(table).where(in_bank(table), among(table.c.id, "ids"))
     for table in (units, entities, entity_changes, tasks, validity_events)
 }
 
 
-def _delete(connection: Connection, table: Table, ids: Collection[int]) -> None:
+def _delete(connection: Connection, bank: int, table: Table, ids: Collection[int]) -> None:
     if ids:
-        connection.execute(_BY_ROW_IDS[table.name], {"ids": ids})
+        connection.execute(_BY_ROW_IDS[table.name], {"bank": bank, "ids": ids})
 
 
 def erase_traces(
@@ -622,7 +640,7 @@ def erase_traces(
         "chunks": _erase_texts(connection, _CHUNKS, bank, rows, erasure.document),
         "documents": _erase_texts(connection, _DOCUMENTS, bank, rows, erasure.document),
         "tasks": _erase_tasks(connection, bank, traces),
-        "reasons": _erase_reasons(connection, rows),
+        "reasons": _erase_reasons(connection, bank, rows),
     }
 
 
@@ -634,6 +652,7 @@ _CHUNKS = (
         chunks.c.bank == bindparam("of"),
         chunks.c.document == units.c.document,
         chunks.c.ordinal == units.c.chunk,
+        in_bank(units, "of"),
         among(units.c.id, "rows"),
     )
     .values(text=""),
@@ -646,7 +665,7 @@ _DOCUMENTS = (
     update(documents)
     .where(
         documents.c.bank == bindparam("of"),
-        documents.c.id.in_(select(units.c.document).where(among(units.c.id, "rows"))),
+        documents.c.id.in_(select(units.c.document).where(in_bank(units, "of"), among(units.c.id, "rows"))),
         ~_STAYING.exists(),
     )
     .values(context="", metadata="{}", tags="[]"),
@@ -678,7 +697,9 @@ _PAYLOADS = select(tasks.c.id, tasks.c.payload).where(
 )
 # An error message of a task may quote its payload.
 _REPLACE_PAYLOAD = (
-    update(tasks).where(tasks.c.id == bindparam("task")).values(payload=bindparam("kept"), last_error="")
+    update(tasks)
+    .where(in_bank(tasks, "of"), tasks.c.id == bindparam("task"))
+    .values(payload=bindparam("kept"), last_error="")
 )
 
 
@@ -686,51 +707,63 @@ def _erase_tasks(connection: Connection, bank: int, traces: Traces) -> int:
     """Remove erased data from waiting tasks; return the number of tasks changed or deleted."""
     waiting = connection.execute(_PAYLOADS, {"bank": bank}).all()
     after = [(task, payload, without(payload, traces)) for task, payload in waiting]
-    changed = [{"task": task, "kept": kept} for task, payload, kept in after if kept != payload]
+    changed = [{"of": bank, "task": task, "kept": kept} for task, payload, kept in after if kept != payload]
     run_many(connection, _REPLACE_PAYLOAD, [row for row in changed if row["kept"]])
-    _delete(connection, tasks, [row["task"] for row in changed if not row["kept"]])
+    _delete(connection, bank, tasks, [row["task"] for row in changed if not row["kept"]])
     return len(changed)
 
 
 _EVENT = select(
     validity_events.c.id, validity_events.c.unit, validity_events.c.kind, validity_events.c.effective_at
 )
-_BY_UNITS = _EVENT.where(among(validity_events.c.by_unit, "rows"))
+_BY_UNITS = _EVENT.where(in_bank(validity_events), among(validity_events.c.by_unit, "rows"))
 _BY_NOBODY = _EVENT.where(
+    in_bank(validity_events),
     among(validity_events.c.unit, "units"),
     validity_events.c.by_unit.is_(None),
     validity_events.c.reason == "",
 )
 _BLANK_EVENTS = (
-    update(validity_events).where(among(validity_events.c.id, "events")).values(by_unit=None, reason="")
+    update(validity_events)
+    .where(in_bank(validity_events, "of"), among(validity_events.c.id, "events"))
+    .values(by_unit=None, reason="")
 )
 
 
-def _erase_reasons(connection: Connection, rows: list[int]) -> int:
+def _erase_reasons(connection: Connection, bank: int, rows: list[int]) -> int:
     """Blank the author and reason of events caused by these units; return the number of events affected.
 
     Events that are equal afterwards are merged into the newest one, because a unit's state depends on the order of its
     log.
     """
-    events = connection.execute(_BY_UNITS, {"rows": rows}).all() if rows else []
+    events = connection.execute(_BY_UNITS, {"bank": bank, "rows": rows}).all() if rows else []
     if not events:
         return 0
-    others = connection.execute(_BY_NOBODY, {"units": [event.unit for event in events]}).all()
+    closed = {"bank": bank, "units": [event.unit for event in events]}
+    others = connection.execute(_BY_NOBODY, closed).all()
     logged = sorted((*events, *others))
     newest = {*{tuple(key): event for event, *key in logged}.values()}
-    _delete(connection, validity_events, [event.id for event in logged if event.id not in newest])
-    connection.execute(_BLANK_EVENTS, {"events": [event.id for event in events if event.id in newest]})
+    _delete(connection, bank, validity_events, [event.id for event in logged if event.id not in newest])
+    kept = [event.id for event in events if event.id in newest]
+    connection.execute(_BLANK_EVENTS, {"of": bank, "events": kept})
     return len(events)
 
 
-_SAID_WHERE = select(units.c["text"], units.c.document, units.c.thread).where(among(units.c.id, "rows"))
+_SAID_WHERE = select(units.c["text"], units.c.document, units.c.thread).where(
+    in_bank(units), among(units.c.id, "rows")
+)
 
 
 def traces_of(
-    connection: Connection, rows: list[int], erasure: Erasure, messages: set[Place], names: WholeNames
+    connection: Connection,
+    bank: int,
+    rows: list[int],
+    erasure: Erasure,
+    messages: set[Place],
+    names: WholeNames,
 ) -> Traces:
     """Collect the traces by which waiting tasks with these units, messages or names are recognised."""
-    erased = connection.execute(_SAID_WHERE, {"rows": rows}).all()
+    erased = connection.execute(_SAID_WHERE, {"bank": bank, "rows": rows}).all()
     return Traces(
         texts=frozenset(unit.text for unit in erased if unit.text),
         messages=frozenset(messages),
@@ -768,7 +801,12 @@ _TOUCHED = (
     select(entities.c.id, entities.c.entity_id, entities.c.name, entities.c.names)
     .where(
         or_(
-            entities.c.id.in_(select(mentions.c.entity).where(among(mentions.c.unit, "rows"))),
+            and_(
+                in_bank(entities),
+                entities.c.id.in_(
+                    select(mentions.c.entity).where(in_bank(mentions), among(mentions.c.unit, "rows"))
+                ),
+            ),
             and_(entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("entity")),
         )
     )
@@ -776,14 +814,15 @@ _TOUCHED = (
 )
 _MENTIONS = (
     select(mentions.c.entity, mentions.c.unit, mentions.c["text"])
-    .where(among(mentions.c.entity, "entities"))
+    .where(in_bank(mentions), among(mentions.c.entity, "entities"))
     .order_by(mentions.c.entity, mentions.c.unit)
 )
 # The mention count and the latest mention of an entity in the units that stay.
 _REMAINING = (
     select(mentions.c.entity, func.count(), func.max(units.c.mentioned_at))
-    .join(units, units.c.id == mentions.c.unit)
+    .join(units, refers(mentions.c.unit, units))
     .where(
+        in_bank(mentions),
         among(mentions.c.entity, "entities"),
         units.c.fact_type != FactType.OBSERVATION.value,
         ~among(mentions.c.unit, "rows"),
@@ -792,7 +831,7 @@ _REMAINING = (
 )
 _KEEP_ENTITY = (
     update(entities)
-    .where(entities.c.id == bindparam("row"))
+    .where(in_bank(entities, "of"), entities.c.id == bindparam("row"))
     .values(
         name=bindparam("kept_name"),
         names=bindparam("kept_names"),
@@ -801,10 +840,14 @@ _KEEP_ENTITY = (
     )
 )
 _DELETE_NAME = delete(entity_names).where(
-    entity_names.c.entity == bindparam("row"), entity_names.c.name == bindparam("dropped")
+    in_bank(entity_names, "of"),
+    entity_names.c.entity == bindparam("row"),
+    entity_names.c.name == bindparam("dropped"),
 )
 _DELETE_BLOCK = delete(entity_blocks).where(
-    entity_blocks.c.entity == bindparam("row"), entity_blocks.c.block == bindparam("dropped")
+    in_bank(entity_blocks, "of"),
+    entity_blocks.c.entity == bindparam("row"),
+    entity_blocks.c.block == bindparam("dropped"),
 )
 _DELETE_OBSERVING = delete(tasks).where(
     tasks.c.bank == bindparam("bank"),
@@ -826,7 +869,7 @@ def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Era
     touched = connection.execute(_TOUCHED, {"bank": bank, "rows": rows, "entity": erasure.entity}).all()
     if not touched:
         return ErasedNames((), (), 0, 0)
-    values = {"entities": [entity.id for entity in touched], "rows": rows}
+    values = {"bank": bank, "entities": [entity.id for entity in touched], "rows": rows}
     counts = {entity: (count, latest) for entity, count, latest in connection.execute(_REMAINING, values)}
     erased = set(rows)
     going: dict[int, list[str]] = defaultdict(list)
@@ -847,17 +890,17 @@ def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Era
         words = [*going[entity], *(erasure.names if named else ())]
         kept[entity] = kept_names(name, known, words, staying[entity])
         lost += sum(known_name not in kept[entity].names for known_name in known)
-    _keep_names(connection, kept, counts)
+    _keep_names(connection, bank, kept, counts)
     dropped = {name for names_kept in kept.values() for name in names_kept.dropped}
     changes = _drop_audit(connection, bank, {*orphans.values(), *dropped})
-    _delete(connection, entities, list(orphans))
+    _delete(connection, bank, entities, list(orphans))
     if orphans:
         connection.execute(_DELETE_OBSERVING, {"bank": bank, "keys": list(orphans.values())})
     return ErasedNames(tuple(orphans.values()), tuple(sorted(names | dropped)), lost, changes)
 
 
 def _keep_names(
-    connection: Connection, kept: dict[int, KeptNames], counts: dict[int, tuple[int, int | None]]
+    connection: Connection, bank: int, kept: dict[int, KeptNames], counts: dict[int, tuple[int, int | None]]
 ) -> None:
     """Write the names and mention counts of entities that stay."""
     rows, names, keys = [], [], []
@@ -865,6 +908,7 @@ def _keep_names(
         count, latest = counts.get(entity, (0, None))
         rows.append(
             {
+                "of": bank,
                 "row": entity,
                 "kept_name": remaining.name,
                 "kept_names": json.dumps(remaining.names),
@@ -872,10 +916,10 @@ def _keep_names(
                 "latest": latest,
             }
         )
-        names += [{"row": entity, "dropped": name} for name in remaining.dropped]
+        names += [{"of": bank, "row": entity, "dropped": name} for name in remaining.dropped]
         stale = {key for name in remaining.dropped for key in blocking_keys(name)}
         stale -= {key for name in remaining.names for key in blocking_keys(name)}
-        keys += [{"row": entity, "dropped": key} for key in stale]
+        keys += [{"of": bank, "row": entity, "dropped": key} for key in stale]
     run_many(connection, _KEEP_ENTITY, rows)
     run_many(connection, _DELETE_NAME, names)
     run_many(connection, _DELETE_BLOCK, keys)
@@ -893,11 +937,13 @@ def _drop_audit(connection: Connection, bank: int, forgotten: Collection[str]) -
     words = [json.dumps(word) for word in forgotten]
     audit = connection.execute(_AUDIT, {"bank": bank})
     stale = [change for change, detail in audit if any(word in detail for word in words)]
-    _delete(connection, entity_changes, stale)
+    _delete(connection, bank, entity_changes, stale)
     return len(stale)
 
 
-_SOURCES = select(unit_sources.c.thread, unit_sources.c.message).where(among(unit_sources.c.unit, "rows"))
+_SOURCES = select(unit_sources.c.thread, unit_sources.c.message).where(
+    in_bank(unit_sources), among(unit_sources.c.unit, "rows")
+)
 _MESSAGES = select(message_keys.c.thread, message_keys.c.message).where(
     message_keys.c.bank == bindparam("bank"), message_keys.c.thread == bindparam("thread")
 )
@@ -909,7 +955,7 @@ _KEPT_BEFORE = _KEPT.where(turns.c.said_at < bindparam("before")).add_columns(tu
 _KEPT_TEXTS = _KEPT.add_columns(turns.c.speaker, turns.c["text"])
 _WAITING = (
     select(unit_sources.c.thread, unit_sources.c.message)
-    .select_from(units.join(unit_sources, unit_sources.c.unit == units.c.id))
+    .select_from(units.join(unit_sources, refers(unit_sources.c.unit, units)))
     .where(
         units.c.bank == bindparam("bank"),
         units.c.kind == literal(UnitKind.TURN.value, literal_execute=True),  # the condition of the index
@@ -933,7 +979,7 @@ def reached_turns(
     """
     places: set[Place] = set()
     if rows:
-        places.update(connection.execute(_SOURCES, {"rows": rows}).all())
+        places.update(connection.execute(_SOURCES, {"bank": bank, "rows": rows}).all())
     if erasure.message is not None:
         places.add((erasure.thread or "", erasure.message))
     elif erasure.thread is not None:
@@ -970,7 +1016,9 @@ _RETELL = insert(retold).from_select(
         unit_sources.c.message == bindparam("said"),
     ),
 )
-_RETELL = _RETELL.on_conflict_do_update(index_elements=["unit"], set_={"revision": _RETELL.excluded.revision})
+_RETELL = _RETELL.on_conflict_do_update(
+    constraint=key_of(retold), set_={"revision": _RETELL.excluded.revision}
+)
 _DELETE_TURN = delete(turns).where(
     turns.c.bank == bindparam("of"),
     turns.c.thread == bindparam("in_thread"),

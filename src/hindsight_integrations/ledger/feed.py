@@ -35,7 +35,7 @@ from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import TOKEN, found_loss, hexadecimal
 from hindsight_integrations.ledger.rows import BankRow, Row, embedder_from, fetched, missing_bank
 from hindsight_integrations.ledger.rules import bank_key, past_gaps
-from hindsight_integrations.ledger.sql import Values, among, ask, integers, numbers, packed
+from hindsight_integrations.ledger.sql import Values, among, ask, in_bank, integers, numbers, packed, refers
 from hindsight_integrations.ledger.tables import (
     banks,
     commits,
@@ -137,11 +137,12 @@ _restored = validity_events.alias("restored")
 _GAPS = (
     select(validity_events.c.unit, validity_events.c.kind, validity_events.c.effective_at)
     .where(
+        in_bank(validity_events),
         validity_events.c.unit.in_(
             select(_restored.c.unit)
-            .join(units, units.c.id == _restored.c.unit)
+            .join(units, refers(_restored.c.unit, units))
             .where(_CHANGED, _restored.c.kind == ValidityKind.RESTORED.value)
-        )
+        ),
     )
     .order_by(validity_events.c.id)
 )
@@ -182,7 +183,7 @@ def _with_new_texts(*columns: ColumnElement[Any]) -> CompoundSelect[Any]:
         select(*columns).where(units.c.bank == _BANK, units.c.created > _SINCE),
         *(
             select(*columns)
-            .join(table, table.c.unit == units.c.id)
+            .join(table, refers(table.c.unit, units))
             .where(table.c.bank == _BANK, table.c.revision > _SINCE)
             for table in (unit_edits, retold)
         ),
@@ -199,14 +200,14 @@ _TOLD = (
         case((_said.c.id.is_(None), turns.c.speaker + ": " + turns.c["text"]), else_=_said.c["text"]),
     )
     .select_from(units)
-    .join(unit_sources, unit_sources.c.unit == units.c.id)
+    .join(unit_sources, refers(unit_sources.c.unit, units))
     .join(
         turns,
         (turns.c.bank == unit_sources.c.bank)
         & (turns.c.thread == unit_sources.c.thread)
         & (turns.c.message == unit_sources.c.message),
     )
-    .outerjoin(_said, _said.c.id == turns.c.unit)
+    .outerjoin(_said, refers(turns.c.unit, _said))
     .where(
         units.c.id.in_(_with_new_texts(units.c.id)),
         unit_sources.c.bank == _BANK,
@@ -229,8 +230,8 @@ _ROLES = select(packed(entities.c.id)).where(
 )
 _ITEM_UNITS = (
     select(units.c.id, items.c.id, items.c.namespace)
-    .join(item_units, item_units.c.unit == units.c.id)
-    .join(items, items.c.id == item_units.c.item)
+    .join(item_units, refers(item_units.c.unit, units))
+    .join(items, refers(item_units.c.item, items))
     .where(
         units.c.bank == _BANK,
         units.c.kind == literal(UnitKind.ITEM.value, literal_execute=True),

@@ -18,7 +18,7 @@ from hindsight_integrations.ledger.observations import remove_units
 from hindsight_integrations.ledger.records import digest
 from hindsight_integrations.ledger.rows import At, CommitTarget, Reader, Row, fetched, find_bank, unit_rows
 from hindsight_integrations.ledger.rules import check_shape
-from hindsight_integrations.ledger.sql import among, count_many, insert, run_many, unindexed
+from hindsight_integrations.ledger.sql import among, count_many, in_bank, insert, refers, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
     Int,
     String,
@@ -67,17 +67,22 @@ _LISTED = (
     .limit(bindparam("limit", type_=Int))
     .offset(bindparam("offset", type_=Int))
 )
-_has_texts = exists().where(item_units.c.item == items.c.id)
+_has_texts = exists().where(refers(item_units.c.item, items))
 _LISTINGS = {None: _LISTED, True: _LISTED.where(_has_texts), False: _LISTED.where(~_has_texts)}
 _NAMESPACES = select(items.c.namespace).distinct().where(*_UNDER, _ALIVE)
 _ROWS_UNDER = select(items.c.id).where(*_UNDER)
 _NAMED_ITEM = select(items.c.id, items.c.value).where(*_NAMED)
-_UNIT_IDS = select(units.c.unit_id).join_from(item_units, items).join(units).where(*_KEYS)
-_UNITS = select(item_units.c.unit).where(among(item_units.c.item, "rows"))
+_UNIT_IDS = (
+    select(units.c.unit_id)
+    .join_from(item_units, items, refers(item_units.c.item, items))
+    .join(units, refers(item_units.c.unit, units))
+    .where(*_KEYS)
+)
+_UNITS = select(item_units.c.unit).where(in_bank(item_units), among(item_units.c.item, "rows"))
 _OTHER_UNITS = (
     select(item_units.c.unit)
-    .join_from(item_units, units)
-    .where(item_units.c.item == bindparam("item"), ~among(units.c.unit_id, "kept"))
+    .join_from(item_units, units, refers(item_units.c.unit, units))
+    .where(in_bank(item_units), item_units.c.item == bindparam("item"), ~among(units.c.unit_id, "kept"))
 )
 _EXPIRED = select(items.c.id).where(*_EXPIRING, items.c.expires_at <= bindparam("now"))
 _FIRST_TO_EXPIRE = select(items.c.expires_at).where(*_EXPIRING).order_by(items.c.expires_at).limit(1)
@@ -95,13 +100,17 @@ _EXPIRED_BANKS = (
 )
 _RESIDUE = select(item_residue.c.texts).where(item_residue.c.bank == bindparam("of"))
 
-_SEAL = update(items).where(items.c.id == bindparam("row")).values(checksum=bindparam("sum"))
+_SEAL = (
+    update(items)
+    .where(in_bank(items, "of"), items.c.id == bindparam("row"))
+    .values(checksum=bindparam("sum"))
+)
 _REFRESH = (
     update(items)
     .where(*_KEYS, items.c.ttl.is_not(None), _ALIVE)
     .values(expires_at=items.c.ttl + bindparam("now"))
 )
-_DELETE = delete(items).where(among(items.c.id, "rows"))
+_DELETE = delete(items).where(in_bank(items), among(items.c.id, "rows"))
 _new = insert(items).excluded
 _PUT = (
     insert(items)
@@ -119,8 +128,8 @@ _PUT = (
 _ADD_UNITS = (
     insert(item_units)
     .from_select(
-        ["unit", "item"],
-        select(units.c.id, items.c.id)
+        ["unit", "bank", "item"],
+        select(units.c.id, units.c.bank, items.c.id)
         .join_from(items, units, units.c.bank == items.c.bank)
         .where(*_NAMED, among(units.c.unit_id, "units")),
     )
@@ -216,7 +225,7 @@ def damaged_items(connection: Connection, bank: int) -> tuple[str, ...]:
 def seal_items(connection: Connection, bank: int) -> None:
     """Recompute the checksums of a bank's items from what is stored now."""
     rows = fetched(connection, _ALL, {"of": bank})
-    run_many(connection, _SEAL, [{"row": row[0], "sum": _checksum(row)} for row in rows])
+    run_many(connection, _SEAL, [{"of": bank, "row": row[0], "sum": _checksum(row)} for row in rows])
 
 
 def item_checksum(namespace: str, key: str, value: str, updated_at: int) -> int:
@@ -420,7 +429,8 @@ def _put(target: CommitTarget, write: ItemWrite, now: datetime) -> int:
     if previous is None:
         return 0
     kept = [unit.unit.id for unit in write.units]
-    dropped = target.connection.execute(_OTHER_UNITS, {"item": item, "kept": kept}).scalars().all()
+    others = {"bank": target.bank, "item": item, "kept": kept}
+    dropped = target.connection.execute(_OTHER_UNITS, others).scalars().all()
     remove_units(target, dropped)
     _leave_residue(target, len(dropped) + (previous.value != write.value))
     return len(dropped)
@@ -436,9 +446,10 @@ def _delete_rows(target: CommitTarget, rows: Sequence[int]) -> int:
     """Delete items by row id; return the number of their units."""
     if not rows:
         return 0
-    dropped = target.connection.execute(_UNITS, {"rows": rows}).scalars().all()
+    of_items = {"bank": target.bank, "rows": rows}
+    dropped = target.connection.execute(_UNITS, of_items).scalars().all()
     remove_units(target, dropped)
-    target.connection.execute(_DELETE, {"rows": rows})
+    target.connection.execute(_DELETE, of_items)
     _leave_residue(target, len(dropped) + len(rows))
     return len(dropped)
 

@@ -45,7 +45,7 @@ from hindsight_integrations.ledger.rows import (
     missing_bank,
 )
 from hindsight_integrations.ledger.rules import bank_key, check_vectors
-from hindsight_integrations.ledger.sql import count_many, insert
+from hindsight_integrations.ledger.sql import count_many, insert, key_of
 from hindsight_integrations.ledger.tables import banks, units
 from hindsight_integrations.ledger.tasks import Schedule, TaskQueue
 from hindsight_integrations.ledger.turns import TurnReader
@@ -426,6 +426,6 @@ _MARK = (
 _UNITS = select(units.c.id).where(units.c.bank == bindparam("bank"))
 _vector = insert(tables.vectors)
 _PUT_VECTOR = _vector.on_conflict_do_update(
-    index_elements=["unit"],
+    constraint=key_of(tables.vectors),
     set_={name: _vector.excluded[name] for name in ("vector", "revision", "checksum")},
 )

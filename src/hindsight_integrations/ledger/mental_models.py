@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, func, o
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.rows import At, Reader, find_bank, is_fact
-from hindsight_integrations.ledger.sql import among, insert, run_many
+from hindsight_integrations.ledger.sql import among, in_bank, insert, refers, run_many
 from hindsight_integrations.ledger.tables import (
     banks,
     directives,
@@ -40,14 +40,14 @@ IS_WITHDRAWN = or_(
     mental_models.c.forgotten == 1,
     exists()
     .where(
-        _ground.c.model == mental_models.c.id,
+        refers(_ground.c.model, mental_models),
         _ground.c.cited == 1,
-        units.c.id == _ground.c.unit,
+        refers(_ground.c.unit, units),
         or_(
             units.c.closed_at.is_not(None),
             units.c.changed > mental_models.c.revision,
             exists()
-            .where(_event.c.unit == units.c.id, _event.c.revision > mental_models.c.revision)
+            .where(refers(_event.c.unit, units), _event.c.revision > mental_models.c.revision)
             .correlate(units, mental_models),
         ),
     )
@@ -55,7 +55,7 @@ IS_WITHDRAWN = or_(
 )
 """Condition: the mental model's text was erased, or a memory it cites has changed or ended."""
 
-_OF_BANK, _MODEL = mental_models.c.bank == bindparam("of"), mental_models.c.id == bindparam("row")
+_OF_BANK = mental_models.c.bank == bindparam("of")
 AUTOMATIC = (
     select(mental_models.c.model_id)
     .where(_OF_BANK, mental_models.c.refreshes == RefreshTrigger.AUTO.value)
@@ -70,7 +70,7 @@ _STANDING = select(mental_models.c.id, mental_models.c.checked_to).where(
     _OF_BANK, mental_models.c.model_id == bindparam("model")
 )
 _DELETE = delete(mental_models).where(_OF_BANK, mental_models.c.model_id == bindparam("model"))
-_UPDATE = update(mental_models).where(_MODEL)
+_UPDATE = update(mental_models).where(in_bank(mental_models, "of"), mental_models.c.id == bindparam("row"))
 _CHECK = _UPDATE.values(checked_to=bindparam("checked"))
 _ANSWER = _UPDATE.values(
     text=bindparam("answer"),
@@ -81,21 +81,27 @@ _ANSWER = _UPDATE.values(
     forgotten=0,
 )
 _WRITTEN_FROM = (
-    select(*mental_models.c["id", "bank", "model_id"])
+    select(*mental_models.c["id", "model_id"])
     .distinct()
-    .join_from(mental_model_grounds, mental_models)
-    .where(among(mental_model_grounds.c.unit, "units"))
+    .join_from(mental_model_grounds, mental_models, refers(mental_model_grounds.c.model, mental_models))
+    .where(in_bank(mental_model_grounds), among(mental_model_grounds.c.unit, "units"))
 )
 _FORGET = (
     update(mental_models)
-    .where(among(mental_models.c.id, "models"))
+    .where(in_bank(mental_models, "of"), among(mental_models.c.id, "models"))
     .values(text="", extractive=0, forgotten=1)
 )
-_DELETE_GROUNDS = delete(mental_model_grounds).where(among(mental_model_grounds.c.model, "models"))
+_DELETE_GROUNDS = delete(mental_model_grounds).where(
+    in_bank(mental_model_grounds, "of"), among(mental_model_grounds.c.model, "models")
+)
 _GROUNDS = (
     select(mental_model_grounds.c.model, units.c.unit_id)
-    .join_from(mental_model_grounds, units)
-    .where(among(mental_model_grounds.c.model, "models"), mental_model_grounds.c.cited == 1)
+    .join_from(mental_model_grounds, units, refers(mental_model_grounds.c.unit, units))
+    .where(
+        in_bank(mental_model_grounds, "of"),
+        among(mental_model_grounds.c.model, "models"),
+        mental_model_grounds.c.cited == 1,
+    )
     .order_by(units.c.id)
 )
 _TASK = and_(
@@ -113,7 +119,7 @@ _READ = select(
     and_(
         units.c.closed_at.is_(None),
         units.c.changed <= bindparam("revision"),
-        ~exists().where(_event.c.unit == units.c.id, _event.c.revision > bindparam("revision")),
+        ~exists().where(refers(_event.c.unit, units), _event.c.revision > bindparam("revision")),
     ),
 ).where(units.c.bank == bindparam("bank"), among(units.c.unit_id, "units"))
 _REVISION = select(banks.c.revision).where(banks.c.id == bindparam("bank"))
@@ -164,7 +170,7 @@ class MentalModelReader(Reader):
             standing = [model.id for model in models if not model.withdrawn]
             grounds: dict[int, list[str]] = {}
             if standing:
-                for model, unit in connection.execute(_GROUNDS, {"models": standing}):
+                for model, unit in connection.execute(_GROUNDS, {"of": row, "models": standing}):
                     grounds.setdefault(model, []).append(unit)
             return [_model(model, tuple(grounds.get(model.id, ()))) for model in models]
 
@@ -269,15 +275,16 @@ def write_refresh(connection: Connection, bank: int, writes: WriteSet) -> None:
         raise _unfit("there is no mental model with that id", "Pass an id that mental_models lists.")
     if (answer := refresh.answer) is None:
         checked = max(model.checked_to, refresh.at_revision)
-        connection.execute(_CHECK, {"row": model.id, "checked": checked})
+        connection.execute(_CHECK, {"of": bank, "row": model.id, "checked": checked})
         return
     if answer.text and not answer.based_on:
         raise _unfit("the text cites no memory", "Name the memories it was written from.")
     rows = _check_unchanged(
         connection, bank, writes.bank, refresh.at_revision, {*refresh.read, *answer.based_on}
     )
-    connection.execute(_DELETE_GROUNDS, {"models": [model.id]})
+    connection.execute(_DELETE_GROUNDS, {"of": bank, "models": [model.id]})
     values = {
+        "of": bank,
         "row": model.id,
         "answer": answer.text,
         "is_extractive": int(answer.extractive),
@@ -288,7 +295,8 @@ def write_refresh(connection: Connection, bank: int, writes: WriteSet) -> None:
     if answer.text:
         cited = frozenset(answer.based_on)
         grounds = [
-            {"model": model.id, "unit": row, "cited": int(unit in cited)} for unit, row in rows.items()
+            {"model": model.id, "unit": row, "bank": bank, "cited": int(unit in cited)}
+            for unit, row in rows.items()
         ]
         run_many(connection, _NEW_GROUND, grounds)
 
@@ -308,15 +316,16 @@ def _check_unchanged(
     return {unit_id: row for unit_id, row, *_ in rows}
 
 
-def forget_answers(connection: Connection, units: Collection[int]) -> int:
+def forget_answers(connection: Connection, bank: int, units: Collection[int]) -> int:
     """Erase the answers whose writers were shown any of these units (by row id); return their number."""
-    models = connection.execute(_WRITTEN_FROM, {"units": sorted(units)}).all() if units else ()
+    shown = {"bank": bank, "units": sorted(units)}
+    models = connection.execute(_WRITTEN_FROM, shown).all() if units else ()
     if models:
-        rows = {"models": [model.id for model in models]}
+        rows = {"of": bank, "models": [model.id for model in models]}
         connection.execute(_DELETE_GROUNDS, rows)
         connection.execute(_FORGET, rows)
         # A task's error message may quote the erased text.
-        run_many(connection, _FORGET_ERROR, [{"of": bank, "model": model} for _, bank, model in models])
+        run_many(connection, _FORGET_ERROR, [{"of": bank, "model": model} for _, model in models])
     return len(models)
 
 

@@ -30,7 +30,7 @@ from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.rows import CommitTarget, Reader, entity_rows, is_fact, unit_rows
 from hindsight_integrations.ledger.rules import check_known
-from hindsight_integrations.ledger.sql import among, insert, run_many, unindexed
+from hindsight_integrations.ledger.sql import among, in_bank, insert, key_of, refers, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
     banks,
     entities,
@@ -120,8 +120,8 @@ def enqueue_observed(schedule: Schedule, connection: Connection, bank: int, keys
 
 _FACTS_OF = (
     select(mentions.c.unit)
-    .join(entities, entities.c.id == mentions.c.entity)
-    .join(units, units.c.id == mentions.c.unit)
+    .join(entities, refers(mentions.c.entity, entities))
+    .join(units, refers(mentions.c.unit, units))
     .where(
         entities.c.bank == bindparam("bank"),
         entities.c.entity_id == bindparam("entity"),
@@ -138,20 +138,20 @@ _ENTITIES = select(
 ).where(entities.c.bank == bindparam("bank"), among(entities.c.entity_id, "ids"))
 _MADE = (
     select(observations.c.entity, units.c.unit_id)
-    .join(units, units.c.id == observations.c.unit)
-    .where(among(observations.c.entity, "rows"))
+    .join(units, refers(observations.c.unit, units))
+    .where(in_bank(observations), among(observations.c.entity, "rows"))
     .order_by(observations.c.entity, observations.c.unit)
 )
 _LEFT_OUT = select(observed_left_out.c.entity, observed_left_out.c.facts).where(
-    among(observed_left_out.c.entity, "rows")
+    in_bank(observed_left_out), among(observed_left_out.c.entity, "rows")
 )
 _OPEN_UNITS = select(units.c.id, units.c.unit_id).where(
-    among(units.c.id, "rows"), units.c.closed_at.is_(None)
+    in_bank(units), among(units.c.id, "rows"), units.c.closed_at.is_(None)
 )
 _WAITING_AMONG = _WAITING.where(among(entities.c.entity_id, "ids"))
 _FACTS_UNDER = (
     select(observation_facts.c.observation, units.c.unit_id)
-    .join(units, units.c.id == observation_facts.c.fact)
+    .join(units, refers(observation_facts.c.fact, units))
     .where(among(observation_facts.c.observation, "rows"), unindexed(units.c.bank) == bindparam("bank"))
     .order_by(observation_facts.c.observation, observation_facts.c.fact)
 )
@@ -170,10 +170,10 @@ class ObservationReader(Reader):
         """Return the observations of these entities. An unreadable list of left-out facts counts as empty."""
         with self._at(bank) as (connection, row):
             known = connection.execute(_ENTITIES, {"bank": row, "ids": entity_ids}).all()
-            rows = {"rows": [entity for entity, *_ in known]}
+            rows = {"bank": row, "rows": [entity for entity, *_ in known]}
             made = grouped(connection.execute(_MADE, rows))
             texts = dict(connection.execute(_LEFT_OUT, rows).all())
-            facts = unit_lists(connection, _OPEN_UNITS, texts.values())
+            facts = unit_lists(connection, row, _OPEN_UNITS, texts.values())
         return {
             entity_id: Observed(
                 entity_id, revision, bool(stale), facts.get(texts.get(entity, ""), ()), made[entity]
@@ -204,12 +204,13 @@ def grouped(pairs: Iterable[Row[int, str]]) -> defaultdict[int, tuple[str, ...]]
 
 
 def unit_lists(
-    connection: Connection, statement: Select[int, str], texts: Iterable[str]
+    connection: Connection, bank: int, statement: Select[int, str], texts: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:
     """Translate JSON lists of row ids into unit ids, in row order; keyed by the list's text.
 
     Args:
         connection: any connection.
+        bank: row id of the bank.
         statement: selects row id and unit id of the units in the bound list `rows`; it may filter them.
         texts: the lists. Unreadable ones are missing from the result.
     """
@@ -218,49 +219,57 @@ def unit_lists(
         with suppress(ValueError, TypeError, OverflowError):
             lists[text] = sorted(map(int, json.loads(text)))
     rows = sorted(set().union(*lists.values()))
-    names = dict(connection.execute(statement, {"rows": rows}).all()) if rows else {}
+    names = dict(connection.execute(statement, {"bank": bank, "rows": rows}).all()) if rows else {}
     return {text: tuple(names[row] for row in rows if row in names) for text, rows in lists.items()}
 
 
-def select_ids(connection: Connection, statement: Executable, rows: Collection[int]) -> list[int]:
-    """Execute a select for the bound list `rows`; return distinct row ids, ascending."""
-    return sorted(set(connection.scalars(statement, {"rows": rows}))) if rows else []
+def select_ids(connection: Connection, bank: int, statement: Executable, rows: Collection[int]) -> list[int]:
+    """Execute a select for the bound list `rows` of a bank; return distinct row ids, ascending."""
+    return sorted(set(connection.scalars(statement, {"bank": bank, "rows": rows}))) if rows else []
 
 
-_MADE_OF = select(observations.c.unit).where(among(observations.c.entity, "rows"))
+_MADE_OF = select(observations.c.unit).where(in_bank(observations), among(observations.c.entity, "rows"))
 _UNCHANGED = (
     select(units.c.id)
-    .join(mentions, mentions.c.unit == units.c.id)
+    .join(mentions, refers(mentions.c.unit, units))
     .where(
+        in_bank(units),
         among(units.c.id, "rows"),
         mentions.c.entity == bindparam("entity"),
         units.c.closed_at.is_(None),
         units.c.changed <= bindparam("revision"),
         is_fact,
         ~exists().where(
-            validity_events.c.unit == units.c.id, validity_events.c.revision > bindparam("revision")
+            refers(validity_events.c.unit, units), validity_events.c.revision > bindparam("revision")
         ),
     )
 )
 # Select the units that are not observations, or that existed before this commit.
 _UNFIT = select(units.c.unit_id).where(
+    in_bank(units),
     among(units.c.id, "rows"),
     (units.c.fact_type != FactType.OBSERVATION.value) | (units.c.created != bindparam("revision")),
 )
 _OBSERVE = (
     update(entities)
-    .where(entities.c.id == bindparam("entity"), entities.c.observed_at != bindparam("revision"))
+    .where(
+        in_bank(entities, "of"),
+        entities.c.id == bindparam("entity"),
+        entities.c.observed_at != bindparam("revision"),
+    )
     .values(observed_at=bindparam("revision"))
 )
 _GROUNDS = select(observation_facts.c.observation, observation_facts.c.fact).where(
-    among(observation_facts.c.observation, "rows")
+    in_bank(observation_facts), among(observation_facts.c.observation, "rows")
 )
 _DROP_GROUND = delete(observation_facts).where(
-    observation_facts.c.observation == bindparam("row"), observation_facts.c.fact == bindparam("ground")
+    in_bank(observation_facts),
+    observation_facts.c.observation == bindparam("row"),
+    observation_facts.c.fact == bindparam("ground"),
 )
 _LEAVE_OUT = insert(observed_left_out)
 _LEAVE_OUT = _LEAVE_OUT.on_conflict_do_update(
-    index_elements=["entity"],
+    constraint=key_of(observed_left_out),
     set_={"facts": _LEAVE_OUT.excluded.facts},
     where=observed_left_out.c.facts != _LEAVE_OUT.excluded.facts,
 )
@@ -277,29 +286,33 @@ def write_observed(target: CommitTarget, writes: WriteSet) -> None:
     """
     if (observed := writes.observed) is None:
         return
-    connection = target.connection
-    entity_ids = entity_rows(connection, target.bank, [observed.entity_id])
+    connection, bank = target.connection, target.bank
+    entity_ids = entity_rows(connection, bank, [observed.entity_id])
     check_known("observed", [observed.entity_id], entity_ids, writes.bank)
     entity = entity_ids[observed.entity_id]
     facts = _grounds(target, writes.bank, entity, observed)
-    made = set(observations_of(connection, [entity]))
+    made = set(observations_of(connection, bank, [entity]))
     new = sorted(facts.keys() - made)
-    if new and (unit := connection.scalar(_UNFIT, {"rows": new, "revision": target.revision})):
+    values = {"bank": bank, "rows": new, "revision": target.revision}
+    if new and (unit := connection.scalar(_UNFIT, values)):
         raise _unfit(
             f"{unit!r} is not an observation made of this entity", "Write its unit in the same write set."
         )
     remove_units(target, made - facts.keys())
-    run_many(connection, insert(observations), [{"unit": row, "entity": entity} for row in new])
+    added = [{"unit": row, "bank": bank, "entity": entity} for row in new]
+    run_many(connection, insert(observations), added)
     # Rows are touched only if something differs.
-    before = {(row, fact) for row, fact in connection.execute(_GROUNDS, {"rows": sorted(facts)})}
+    stored = connection.execute(_GROUNDS, {"bank": bank, "rows": sorted(facts)})
+    before = {(row, fact) for row, fact in stored}
     after = {(row, fact) for row, grounds in facts.items() for fact in grounds}
-    run_many(connection, _DROP_GROUND, [{"row": row, "ground": fact} for row, fact in sorted(before - after)])
-    added = [{"observation": row, "fact": fact} for row, fact in sorted(after - before)]
-    run_many(connection, insert(observation_facts), added)
+    dropped = [{"bank": bank, "row": row, "ground": fact} for row, fact in sorted(before - after)]
+    run_many(connection, _DROP_GROUND, dropped)
+    grounds = [{"bank": bank, "observation": row, "fact": fact} for row, fact in sorted(after - before)]
+    run_many(connection, insert(observation_facts), grounds)
     # Facts erased in the meantime are dropped from the list.
-    left_out = sorted(unit_rows(connection, target.bank, observed.left_out).values())
-    connection.execute(_LEAVE_OUT, {"entity": entity, "facts": json.dumps(left_out)})
-    connection.execute(_OBSERVE, {"revision": observed.at_revision, "entity": entity})
+    left_out = sorted(unit_rows(connection, bank, observed.left_out).values())
+    connection.execute(_LEAVE_OUT, {"bank": bank, "entity": entity, "facts": json.dumps(left_out)})
+    connection.execute(_OBSERVE, {"of": bank, "revision": observed.at_revision, "entity": entity})
 
 
 def _grounds(
@@ -312,10 +325,15 @@ def _grounds(
     if groundless := [unit for unit, facts in observed.facts.items() if not facts]:
         raise _unfit(f"observation {groundless[0]!r} cites no fact", "Cite the facts it was made from.")
     rows = unit_rows(connection, target.bank, sorted(wanted))
-    values = {"rows": sorted(rows.values()), "entity": entity, "revision": observed.at_revision}
+    values = {
+        "bank": target.bank,
+        "rows": sorted(rows.values()),
+        "entity": entity,
+        "revision": observed.at_revision,
+    }
     unchanged = set(connection.scalars(_UNCHANGED, values)) if rows else set()
     if bad := sorted(fact for fact in wanted if rows.get(fact) not in unchanged):
-        if connection.scalars(_FACTS_CHANGED, {"entity": entity}).one() > observed.at_revision:
+        if connection.scalars(_FACTS_CHANGED, values).one() > observed.at_revision:
             raise RevisionConflict(bank, observed.at_revision, target.revision - 1)
         raise _unfit(f"{bad[0]!r} is not a valid fact of the entity", "Make observations from entity_facts.")
     return {made[unit]: frozenset(rows[fact] for fact in facts) for unit, facts in observed.facts.items()}
@@ -325,26 +343,34 @@ def _unfit(reason: str, remedy: str) -> InvalidRequest:
     return InvalidRequest("observed", reason, remedy)
 
 
-FACTS_AMONG = select(units.c.id).where(among(units.c.id, "rows"), is_fact)
-_FACTS_CHANGED = select(entities.c.facts_changed).where(entities.c.id == bindparam("entity"))
-_OBSERVATIONS_ON = select(observation_facts.c.observation).where(among(observation_facts.c.fact, "rows"))
-_DOCUMENTS = select(units.c.head).where(among(units.c.id, "rows"), units.c.head.is_not(None))
+FACTS_AMONG = select(units.c.id).where(in_bank(units), among(units.c.id, "rows"), is_fact)
+_FACTS_CHANGED = select(entities.c.facts_changed).where(
+    in_bank(entities), entities.c.id == bindparam("entity")
+)
+_OBSERVATIONS_ON = select(observation_facts.c.observation).where(
+    in_bank(observation_facts), among(observation_facts.c.fact, "rows")
+)
+_DOCUMENTS = select(units.c.head).where(in_bank(units), among(units.c.id, "rows"), units.c.head.is_not(None))
 _MENTIONED = (
     select(mentions.c.entity)
-    .join(units, units.c.id == mentions.c.unit)
-    .where(among(mentions.c.unit, "rows"), is_fact)
+    .join(units, refers(mentions.c.unit, units))
+    .where(in_bank(mentions), among(mentions.c.unit, "rows"), is_fact)
 )
-_OBSERVED = select(observations.c.entity).where(among(observations.c.unit, "rows"))
-_MOVE_UNITS = update(units).where(among(units.c.id, "rows")).values(changed=bindparam("revision"))
+_OBSERVED = select(observations.c.entity).where(in_bank(observations), among(observations.c.unit, "rows"))
+_MOVE_UNITS = (
+    update(units).where(in_bank(units, "of"), among(units.c.id, "rows")).values(changed=bindparam("revision"))
+)
 _MOVE_ENTITIES = (
-    update(entities).where(among(entities.c.id, "rows")).values(facts_changed=bindparam("revision"))
+    update(entities)
+    .where(in_bank(entities, "of"), among(entities.c.id, "rows"))
+    .values(facts_changed=bindparam("revision"))
 )
-_DELETE_UNITS = delete(units).where(among(units.c.id, "rows"))
+_DELETE_UNITS = delete(units).where(in_bank(units), among(units.c.id, "rows"))
 
 
-def observations_of(connection: Connection, entity_rows: Collection[int]) -> list[int]:
+def observations_of(connection: Connection, bank: int, entity_rows: Collection[int]) -> list[int]:
     """Return row ids of the observations of these entities, ascending."""
-    return select_ids(connection, _MADE_OF, entity_rows)
+    return select_ids(connection, bank, _MADE_OF, entity_rows)
 
 
 def change_facts(target: CommitTarget, rows: Collection[int]) -> None:
@@ -354,50 +380,53 @@ def change_facts(target: CommitTarget, rows: Collection[int]) -> None:
         target: the commit that closed, restored or corrected the facts or their items.
         rows: row ids of the units concerned; units that are not facts are ignored.
     """
-    facts = select_ids(target.connection, FACTS_AMONG, rows)
-    remove_units(target, select_ids(target.connection, _OBSERVATIONS_ON, facts))
-    note_changed(target, entities_of_facts(target.connection, facts))
+    connection, bank = target.connection, target.bank
+    facts = select_ids(connection, bank, FACTS_AMONG, rows)
+    remove_units(target, select_ids(connection, bank, _OBSERVATIONS_ON, facts))
+    note_changed(target, entities_of_facts(connection, bank, facts))
 
 
-def documents_of(connection: Connection, rows: Collection[int]) -> list[int]:
+def documents_of(connection: Connection, bank: int, rows: Collection[int]) -> list[int]:
     """Return row ids of the documents whose items are among these units, without documents in `rows`, ascending."""
-    return sorted({*select_ids(connection, _DOCUMENTS, rows)}.difference(rows))
+    return sorted({*select_ids(connection, bank, _DOCUMENTS, rows)}.difference(rows))
 
 
 def move_documents(target: CommitTarget, rows: Collection[int]) -> list[int]:
     """Mark the documents whose items are among these units as changed; return their row ids."""
-    documents = documents_of(target.connection, rows)
+    documents = documents_of(target.connection, target.bank, rows)
     if documents:
-        target.connection.execute(_MOVE_UNITS, {"rows": documents, "revision": target.revision})
+        moved = {"of": target.bank, "rows": documents, "revision": target.revision}
+        target.connection.execute(_MOVE_UNITS, moved)
     return documents
 
 
-def entities_of_facts(connection: Connection, rows: Collection[int]) -> list[int]:
+def entities_of_facts(connection: Connection, bank: int, rows: Collection[int]) -> list[int]:
     """Return row ids of the entities mentioned by the facts among these units, ascending."""
-    return select_ids(connection, _MENTIONED, rows)
+    return select_ids(connection, bank, _MENTIONED, rows)
 
 
-def with_observations(connection: Connection, rows: Collection[int]) -> list[int]:
+def with_observations(connection: Connection, bank: int, rows: Collection[int]) -> list[int]:
     """Add the observations of every entity that the units to be erased mention; row ids, ascending.
 
     This includes observations that do not cite these units: the model that wrote them was shown all facts of the entity
     and may have used any.
     """
-    mentioned = entities_of_facts(connection, rows)
-    return sorted(
-        {*rows, *select_ids(connection, _OBSERVATIONS_ON, rows), *observations_of(connection, mentioned)}
-    )
+    citing = select_ids(connection, bank, _OBSERVATIONS_ON, rows)
+    mentioned = entities_of_facts(connection, bank, rows)
+    return sorted({*rows, *citing, *observations_of(connection, bank, mentioned)})
 
 
-def entities_to_sum_up(connection: Connection, rows: Collection[int]) -> list[int]:
+def entities_to_sum_up(connection: Connection, bank: int, rows: Collection[int]) -> list[int]:
     """Return row ids of the entities that will need new observations once these units are erased, ascending."""
-    return sorted({*entities_of_facts(connection, rows), *select_ids(connection, _OBSERVED, rows)})
+    observed = select_ids(connection, bank, _OBSERVED, rows)
+    return sorted({*entities_of_facts(connection, bank, rows), *observed})
 
 
 def note_changed(target: CommitTarget, rows: Collection[int]) -> None:
     """Mark the facts of these entities (by row id) as changed at this revision."""
     if rows:
-        target.connection.execute(_MOVE_ENTITIES, {"rows": rows, "revision": target.revision})
+        moved = {"of": target.bank, "rows": rows, "revision": target.revision}
+        target.connection.execute(_MOVE_ENTITIES, moved)
 
 
 def remove_units(target: CommitTarget, rows: Collection[int]) -> None:
@@ -406,4 +435,4 @@ def remove_units(target: CommitTarget, rows: Collection[int]) -> None:
         return
     gone = [{"unit": row, "bank": target.bank, "revision": target.revision} for row in sorted(rows)]
     run_many(target.connection, insert(removed), gone)
-    target.connection.execute(_DELETE_UNITS, {"rows": rows})
+    target.connection.execute(_DELETE_UNITS, {"bank": target.bank, "rows": rows})

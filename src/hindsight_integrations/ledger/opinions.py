@@ -19,7 +19,17 @@ from hindsight_integrations.ledger.checksums import closing
 from hindsight_integrations.ledger.observations import FACTS_AMONG, grouped, select_ids, unit_lists
 from hindsight_integrations.ledger.rows import CommitTarget, Reader, Row, fetched, is_fact, unit_rows
 from hindsight_integrations.ledger.rules import check_known
-from hindsight_integrations.ledger.sql import Values, among, insert, numbers, run_many, unindexed
+from hindsight_integrations.ledger.sql import (
+    Values,
+    among,
+    in_bank,
+    insert,
+    numbers,
+    refers,
+    run_many,
+    same_bank,
+    unindexed,
+)
 from hindsight_integrations.ledger.tables import (
     Int,
     entities,
@@ -78,8 +88,8 @@ _VALID_FACTS = (
 _FACTS_SINCE = _VALID_FACTS.where(units.c.changed > bindparam("revision"))
 _ASSESSED = (
     select(func.min(opinions.c.assessed_to))
-    .join(opinion_wordings, opinion_wordings.c.opinion == opinions.c.unit)
-    .join(_own, _own.c.id == opinion_wordings.c.unit)
+    .join(opinion_wordings, refers(opinion_wordings.c.opinion, opinions))
+    .join(_own, refers(opinion_wordings.c.unit, _own))
     .where(opinions.c.bank == bindparam("bank"), _own.c.closed_at.is_(None))
 )
 UNSEEN = _VALID_FACTS.order_by(None).where(units.c.changed > _ASSESSED.scalar_subquery()).limit(1)
@@ -106,14 +116,14 @@ _OPINIONS = (
         *opinions.c["confidence", "formed_at", "recorded_at", "revision", "origin"],
         *opinions.c["operation", "profile", "reasoning", "assessed_to"],
     )
-    .join(units, units.c.id == opinions.c.unit)
+    .join(units, refers(opinions.c.unit, units))
     .order_by(opinions.c.formed_at, opinions.c.unit)
 )
 _ALL_OPINIONS = _OPINIONS.where(opinions.c.bank == bindparam("bank"))
 _OPINIONS_BY_ID = _OPINIONS.where(units.c.bank == bindparam("bank"), among(units.c.unit_id, "ids"))
 _OPINIONS_OF = (
     select(opinion_wordings.c.unit, units.c.unit_id)
-    .join(units, units.c.id == opinion_wordings.c.opinion)
+    .join(units, refers(opinion_wordings.c.opinion, units))
     .where(among(opinion_wordings.c.unit, "rows"), unindexed(units.c.bank) == bindparam("bank"))
 )
 _FORMED_BY = (
@@ -127,26 +137,26 @@ _FORMED_BY = (
             opinions.c.operation != literal("", literal_execute=True),  # the condition of the partial index
         ),
     )
-    .outerjoin(units, units.c.id == opinions.c.unit)
+    .outerjoin(units, refers(opinions.c.unit, units))
     .where(opinion_operations.c.bank == bindparam("bank"), opinion_operations.c.key == bindparam("operation"))
     .order_by(opinions.c.unit)
 )
 _WORDINGS = (
     select(*opinion_wordings.c["opinion", "unit", "reason", "revision"])
-    .where(among(opinion_wordings.c.opinion, "rows"))
+    .where(in_bank(opinion_wordings), among(opinion_wordings.c.opinion, "rows"))
     .order_by(opinion_wordings.c.opinion, opinion_wordings.c.number)
 )
 _GROUNDS = (
     select(opinion_grounds.c.wording, units.c.unit_id)
-    .join(units, units.c.id == opinion_grounds.c.fact)
-    .where(among(opinion_grounds.c.wording, "rows"))
+    .join(units, refers(opinion_grounds.c.fact, units))
+    .where(in_bank(opinion_grounds), among(opinion_grounds.c.wording, "rows"))
     .order_by(opinion_grounds.c.wording, opinion_grounds.c.fact)
 )
 _ENTITIES = (
     select(opinion_wordings.c.opinion, entities.c.name)
-    .join(mentions, mentions.c.unit == opinion_wordings.c.unit)
-    .join(entities, entities.c.id == mentions.c.entity)
-    .where(among(opinion_wordings.c.opinion, "rows"))
+    .join(mentions, refers(mentions.c.unit, opinion_wordings))
+    .join(entities, refers(mentions.c.entity, entities))
+    .where(in_bank(opinion_wordings), among(opinion_wordings.c.opinion, "rows"))
     .distinct()
     .order_by(opinion_wordings.c.opinion, entities.c.name)
 )
@@ -160,14 +170,15 @@ _EVIDENCE = (
         _judged.c.unit_id,
         *evidence.c["effective_at", "recorded_at", "revision"],
     )
-    .join(_fact, _fact.c.id == evidence.c.fact)
-    .join(_judged, _judged.c.id == evidence.c.version)
-    .where(among(evidence.c.opinion, "rows"))
+    .join(_fact, refers(evidence.c.fact, _fact))
+    .join(_judged, refers(evidence.c.version, _judged))
+    .where(in_bank(evidence), among(evidence.c.opinion, "rows"))
     .order_by(evidence.c.opinion, evidence.c.effective_at, _fact.c.unit_id)
 )
 _VALIDITY = (
     select(*validity_events.c["unit", "kind", "effective_at", "revision"])
     .where(
+        in_bank(validity_events),
         among(validity_events.c.unit, "rows"),
         validity_events.c.kind.in_(
             [literal(ValidityKind.CLOSED.value), literal(ValidityKind.RESTORED.value)]
@@ -175,7 +186,7 @@ _VALIDITY = (
     )
     .order_by(validity_events.c.id)
 )
-_UNIT_IDS = select(units.c.id, units.c.unit_id).where(among(units.c.id, "rows"))
+_UNIT_IDS = select(units.c.id, units.c.unit_id).where(in_bank(units), among(units.c.id, "rows"))
 
 
 class OpinionReader(Reader):
@@ -216,12 +227,12 @@ class OpinionReader(Reader):
 
 def _logs(connection: Connection, bank: str, row: int, rows: Sequence[Row]) -> list[OpinionLog]:
     """Build the opinions of these rows with wordings and evidence; unreadable ones are logged and left out."""
-    values = {"rows": [opinion for opinion, *_ in rows]}
+    values = {"bank": row, "rows": [opinion for opinion, *_ in rows]}
     wordings, log = fetched(connection, _WORDINGS, values), fetched(connection, _EVIDENCE, values)
     sound = sound_units(connection, bank, row, np.array([unit for _, unit, *_ in wordings], np.int64))
-    validity = _validity(connection, {*sound, *(fact for _, fact, *_ in log)})
-    versions = _versions(connection, wordings, sound, validity)
-    restated = unit_lists(connection, _UNIT_IDS, {restates for _, _, restates, *_ in log})
+    validity = _validity(connection, row, {*sound, *(fact for _, fact, *_ in log)})
+    versions = _versions(connection, row, wordings, sound, validity)
+    restated = unit_lists(connection, row, _UNIT_IDS, {restates for _, _, restates, *_ in log})
     assessed: dict[int, list[Row]] = defaultdict(list)
     for opinion, *rest in log:
         assessed[opinion].append(tuple(rest))
@@ -256,12 +267,13 @@ def _logs(connection: Connection, bank: str, row: int, rows: Sequence[Row]) -> l
 
 def _versions(
     connection: Connection,
+    bank: int,
     wordings: Sequence[Row],
     sound: Mapping[int, MemoryUnit],
     validity: Mapping[int, tuple[ValidityChange, ...]],
 ) -> dict[int, list[OpinionVersion]]:
     """Return the wordings of each opinion (by row id), oldest first; damaged ones are left out."""
-    grounds = grouped(connection.execute(_GROUNDS, {"rows": sound}))
+    grounds = grouped(connection.execute(_GROUNDS, {"bank": bank, "rows": sound}))
     versions: dict[int, list[OpinionVersion]] = defaultdict(list)
     for opinion, row, reason, revision in wordings:
         if unit := sound.get(row):
@@ -303,10 +315,12 @@ def _evidence_from(
     )
 
 
-def _validity(connection: Connection, rows: Collection[int]) -> defaultdict[int, tuple[ValidityChange, ...]]:
+def _validity(
+    connection: Connection, bank: int, rows: Collection[int]
+) -> defaultdict[int, tuple[ValidityChange, ...]]:
     """Return the validity changes of units, in the order recorded."""
     changes: defaultdict[int, tuple[ValidityChange, ...]] = defaultdict(tuple)
-    for unit, kind, moment, revision in connection.execute(_VALIDITY, {"rows": rows}):
+    for unit, kind, moment, revision in connection.execute(_VALIDITY, {"bank": bank, "rows": rows}):
         changes[unit] += (ValidityChange(ValidityKind(kind), from_micros(moment), revision),)
     return changes
 
@@ -316,45 +330,57 @@ _CREATED = select(units.c.id, units.c.confidence, units.c.mentioned_at).where(
     units.c.created == bindparam("revision"),
     units.c.kind == UnitKind.MEMORY.value,
     units.c.fact_type == FactType.OPINION.value,
-    ~exists().where(opinion_wordings.c.unit == units.c.id),
+    ~exists().where(refers(opinion_wordings.c.unit, units)),
 )
 _UNIT = (
     select(units.c.unit_id, units.c.id, units.c.kind, units.c.fact_type, opinion_wordings.c.opinion)
-    .outerjoin(opinion_wordings, opinion_wordings.c.unit == units.c.id)
+    .outerjoin(opinion_wordings, refers(opinion_wordings.c.unit, units))
     .where(units.c.bank == bindparam("bank"), units.c.unit_id == bindparam("unit"))
 )
 _NEWEST = (
     select(opinion_wordings.c.unit, opinion_wordings.c.number)
-    .where(opinion_wordings.c.opinion == bindparam("opinion"))
+    .where(in_bank(opinion_wordings), opinion_wordings.c.opinion == bindparam("opinion"))
     .order_by(opinion_wordings.c.number.desc())
     .limit(1)
 )
 _CLOSED_BY = select(validity_events.c.id).where(
+    in_bank(validity_events),
     validity_events.c.unit == bindparam("unit"),
     validity_events.c.kind == ValidityKind.CLOSED.value,
     validity_events.c.by_unit == bindparam("wording"),
 )
 _ROWS = (
     select(units.c.unit_id, opinions.c.unit)
-    .join(opinions, opinions.c.unit == units.c.id)
+    .join(opinions, refers(opinions.c.unit, units))
     .where(units.c.bank == bindparam("bank"), among(units.c.unit_id, "ids"))
 )
-_FACTS_UNDER = select(opinion_grounds.c.fact).where(among(opinion_grounds.c.wording, "rows"))
+_FACTS_UNDER = select(opinion_grounds.c.fact).where(
+    in_bank(opinion_grounds), among(opinion_grounds.c.wording, "rows")
+)
 _based_on = numbers("rows")
 _BASED_ON = (
     select(func.coalesce(observation_facts.c.fact, opinion_grounds.c.fact, _based_on.c.value))
     .select_from(_based_on)
-    .outerjoin(observation_facts, observation_facts.c.observation == _based_on.c.value)
-    .outerjoin(opinion_grounds, opinion_grounds.c.wording == _based_on.c.value)
+    .outerjoin(
+        observation_facts,
+        and_(in_bank(observation_facts), observation_facts.c.observation == _based_on.c.value),
+    )
+    .outerjoin(
+        opinion_grounds, and_(in_bank(opinion_grounds), opinion_grounds.c.wording == _based_on.c.value)
+    )
 )
 _VERSIONS = (
     select(opinion_wordings.c.opinion, units.c.unit_id, opinion_wordings.c.unit)
-    .join(units, units.c.id == opinion_wordings.c.unit)
-    .where(among(opinion_wordings.c.opinion, "rows"))
+    .join(units, refers(opinion_wordings.c.unit, units))
+    .where(in_bank(opinion_wordings), among(opinion_wordings.c.opinion, "rows"))
 )
 _NOTE_ASSESSED = (
     update(opinions)
-    .where(opinions.c.unit == bindparam("row"), opinions.c.assessed_to < bindparam("to"))
+    .where(
+        in_bank(opinions, "of"),
+        opinions.c.unit == bindparam("row"),
+        opinions.c.assessed_to < bindparam("to"),
+    )
     .values(assessed_to=bindparam("to"))
 )
 
@@ -384,7 +410,10 @@ def write_opinions(target: CommitTarget, writes: WriteSet, recorded_at: int) -> 
     run_many(
         target.connection,
         _NOTE_ASSESSED,
-        [{"row": assessed[key], "to": min(to, target.revision)} for key, to in write.assessed.items()],
+        [
+            {"of": target.bank, "row": assessed[key], "to": min(to, target.revision)}
+            for key, to in write.assessed.items()
+        ],
     )
     keys = {write.operation, *(formed.operation for formed in write.formed)} - {""}
     run_many(
@@ -426,6 +455,7 @@ def _wording(
     """Build a row of `opinion_wordings`; by default, the first wording of the unit's own opinion."""
     return {
         "unit": unit,
+        "bank": target.bank,
         "opinion": opinion or unit,
         "number": number,
         "reason": reason,
@@ -464,7 +494,7 @@ def _reword(target: CommitTarget, bank: str, reworded: RewordingWrite) -> None:
     """Add a wording, which keeps the grounds of the wording before it; change nothing if it is already the newest."""
     (opinion,) = _opinions(target, bank, [reworded.opinion_id]).values()
     unit, worded = _opinion_unit(target, bank, reworded.unit_id)
-    newest, number = target.connection.execute(_NEWEST, {"opinion": opinion}).one()
+    newest, number = target.connection.execute(_NEWEST, {"bank": target.bank, "opinion": opinion}).one()
     if newest == unit:
         return
     if worded is not None:
@@ -472,8 +502,9 @@ def _reword(target: CommitTarget, bank: str, reworded: RewordingWrite) -> None:
             f"{reworded.unit_id!r} is another wording already", "Write the new wording as a unit of its own."
         )
     grounds = _based_on_rows(target, bank, unit, reworded.based_on)
-    grounds.update(select_ids(target.connection, _FACTS_UNDER, [newest]))
-    if target.connection.scalar(_CLOSED_BY, {"unit": newest, "wording": unit}) is None:
+    grounds.update(select_ids(target.connection, target.bank, _FACTS_UNDER, [newest]))
+    closing_event = {"bank": target.bank, "unit": newest, "wording": unit}
+    if target.connection.scalar(_CLOSED_BY, closing_event) is None:
         raise _unfit(
             f"no event closes the wording before {reworded.unit_id!r}",
             "Close the earlier wording by an event of the same write set, with the new wording as `by_unit`.",
@@ -507,7 +538,7 @@ def _based_on_rows(target: CommitTarget, bank: str, unit: int, based_on: Sequenc
     """
     rows = unit_rows(target.connection, target.bank, based_on)
     check_known("opinions", based_on, rows, bank)
-    return {*select_ids(target.connection, _BASED_ON, rows.values())} - {unit}
+    return {*select_ids(target.connection, target.bank, _BASED_ON, rows.values())} - {unit}
 
 
 def _write_wording(target: CommitTarget, wording: Values, facts: Collection[int]) -> None:
@@ -515,7 +546,7 @@ def _write_wording(target: CommitTarget, wording: Values, facts: Collection[int]
     run_many(
         target.connection,
         insert(opinion_grounds),
-        [{"wording": wording["unit"], "fact": fact} for fact in sorted(facts)],
+        [{"wording": wording["unit"], "fact": fact, "bank": target.bank} for fact in sorted(facts)],
     )
 
 
@@ -529,11 +560,13 @@ def _write_evidence(target: CommitTarget, bank: str, rows: Sequence[EvidenceWrit
         target.connection, target.bank, [*wanted, *(restated for row in rows for restated in row.restates)]
     )
     check_known("opinions", wanted, facts, bank)
-    sound = select_ids(target.connection, FACTS_AMONG, {facts[unit] for unit in wanted})
+    sound = select_ids(target.connection, target.bank, FACTS_AMONG, {facts[unit] for unit in wanted})
     names = {row: opinion for opinion, row in known.items()}
     versions = {
         (names[opinion], unit_id): unit
-        for opinion, unit_id, unit in target.connection.execute(_VERSIONS, {"rows": list(names)})
+        for opinion, unit_id, unit in target.connection.execute(
+            _VERSIONS, {"bank": target.bank, "rows": list(names)}
+        )
     }
     for row in rows:
         if facts[row.unit_id] not in sound:
@@ -557,6 +590,7 @@ def _write_evidence(target: CommitTarget, bank: str, rows: Sequence[EvidenceWrit
             {
                 "opinion": known[row.opinion_id],
                 "fact": facts[row.unit_id],
+                "bank": target.bank,
                 "sources": json.dumps(row.sources),
                 "restates": json.dumps(
                     sorted(
@@ -602,34 +636,38 @@ _STANDING = (
                 validity_events.c.reason == GROUNDS_WITHDRAWN,
             )
         )
-        .where(validity_events.c.unit == _own.c.id)
+        .where(in_bank(validity_events), validity_events.c.unit == _own.c.id)
         .order_by(validity_events.c.id.desc())
         .limit(1)
         .scalar_subquery(),
         func.min(_restored.c.effective_at),
     )
-    .join(opinion_wordings, opinion_wordings.c.unit == _own.c.id)
-    .join(opinion_grounds, opinion_grounds.c.wording == _own.c.id)
-    .join(_fact, _fact.c.id == opinion_grounds.c.fact)
+    .join(opinion_wordings, refers(opinion_wordings.c.unit, _own))
+    .join(opinion_grounds, refers(opinion_grounds.c.wording, _own))
+    .join(_fact, refers(opinion_grounds.c.fact, _fact))
     .outerjoin(
         _restored,
         and_(
-            _restored.c.unit == _fact.c.id,
+            refers(_restored.c.unit, _fact),
             _restored.c.kind == ValidityKind.RESTORED.value,
             _restored.c.revision == bindparam("revision"),
             _fact.c.closed_at.is_(None),
         ),
     )
     .where(
-        _own.c.id.in_(select(_standing.c.wording).where(among(_standing.c.fact, "rows"))),
+        in_bank(_own),
+        _own.c.id.in_(select(_standing.c.wording).where(in_bank(_standing), among(_standing.c.fact, "rows"))),
         ~exists().where(
-            _later.c.opinion == opinion_wordings.c.opinion, _later.c.number > opinion_wordings.c.number
+            same_bank(_later, opinion_wordings),
+            _later.c.opinion == opinion_wordings.c.opinion,
+            _later.c.number > opinion_wordings.c.number,
         ),
     )
     .group_by(_own.c.id, _own.c.closed_at)
     .order_by(_own.c.id)
 )
 _DROP_EVENT = delete(validity_events).where(
+    in_bank(validity_events),
     validity_events.c.unit == bindparam("unit"),
     validity_events.c.kind == bindparam("kind"),
     validity_events.c.effective_at == bindparam("effective_at"),
@@ -638,7 +676,7 @@ _DROP_EVENT = delete(validity_events).where(
 )
 _SET_CLOSED = (
     update(units)
-    .where(units.c.id == bindparam("row"))
+    .where(in_bank(units, "of"), units.c.id == bindparam("row"))
     .values(changed=bindparam("revision"), **closing(bindparam("moment", type_=Int)))
 )
 
@@ -652,7 +690,8 @@ def follow_grounds(target: CommitTarget, rows: Collection[int]) -> None:
     """
     waiting, seen, revision = set(rows), set(rows), target.revision
     while waiting:
-        standing = target.connection.execute(_STANDING, {"rows": waiting, "revision": revision})
+        values = {"bank": target.bank, "rows": waiting, "revision": revision}
+        standing = target.connection.execute(_STANDING, values)
         # For each wording, the time at which the change takes effect, and the new `closed_at`.
         moves: dict[int, tuple[int, int | None]] = {}
         for wording, closed_at, valid, withdrawn_at, ours, back_at in standing:
@@ -662,6 +701,7 @@ def follow_grounds(target: CommitTarget, rows: Collection[int]) -> None:
                 moves[wording] = closed_at if back_at is None else back_at, None
         events = [
             {
+                "bank": target.bank,
                 "unit": wording,
                 "kind": (ValidityKind.RESTORED if closed_at is None else ValidityKind.CLOSED).value,
                 "effective_at": moment,
@@ -683,33 +723,43 @@ def _set_closed(target: CommitTarget, moments: Mapping[int, int | None]) -> None
     run_many(
         target.connection,
         _SET_CLOSED,
-        [{"row": row, "moment": moment, "revision": target.revision} for row, moment in moments.items()],
+        [
+            {"of": target.bank, "row": row, "moment": moment, "revision": target.revision}
+            for row, moment in moments.items()
+        ],
     )
 
 
-_FIRST = select(opinion_wordings.c.opinion).where(among(opinion_wordings.c.unit, "rows"))
+_FIRST = select(opinion_wordings.c.opinion).where(
+    in_bank(opinion_wordings), among(opinion_wordings.c.unit, "rows")
+)
 _BASED_ON_UNITS = union(
-    select(opinion_grounds.c.wording).where(among(opinion_grounds.c.fact, "rows")),
+    select(opinion_grounds.c.wording).where(in_bank(opinion_grounds), among(opinion_grounds.c.fact, "rows")),
     select(_later.c.unit)
     .join(
         opinion_wordings,
-        and_(opinion_wordings.c.opinion == _later.c.opinion, opinion_wordings.c.number < _later.c.number),
+        and_(
+            same_bank(_later, opinion_wordings),
+            opinion_wordings.c.opinion == _later.c.opinion,
+            opinion_wordings.c.number < _later.c.number,
+        ),
     )
-    .where(among(opinion_wordings.c.unit, "rows")),
+    .where(in_bank(opinion_wordings), among(opinion_wordings.c.unit, "rows")),
 )
 # Selects opinions whose evidence or wordings contain an erased unit, and the revisions in which these were written.
 _READERS = union(
-    select(evidence.c.opinion, evidence.c.revision).where(among(evidence.c.fact, "rows")),
+    select(evidence.c.opinion, evidence.c.revision).where(in_bank(evidence), among(evidence.c.fact, "rows")),
     select(opinion_wordings.c.opinion, opinion_wordings.c.revision).where(
-        among(opinion_wordings.c.unit, "rows")
+        in_bank(opinion_wordings), among(opinion_wordings.c.unit, "rows")
     ),
-    select(opinions.c.unit, opinions.c.revision).where(among(opinions.c.unit, "rows")),
+    select(opinions.c.unit, opinions.c.revision).where(in_bank(opinions), among(opinions.c.unit, "rows")),
 )
 _BLANK_REASONS = tuple(
     update(table)
     .where(
+        in_bank(table, "row"),
         table.c.reason != "",
-        table.c.opinion.in_(select(opinions.c.unit).where(opinions.c.bank == bindparam("bank"))),
+        table.c.opinion.in_(select(opinions.c.unit).where(opinions.c.bank == bindparam("row"))),
         among(table.c.opinion, "readers") | among(table.c.revision, "revisions"),
     )
     .values(reason="")
@@ -727,51 +777,62 @@ _BLANK_REASONING = (
 _LEFT = (
     select(opinion_wordings.c.opinion, opinion_wordings.c.unit)
     .where(
-        opinion_wordings.c.opinion.in_(select(_gone.c.opinion).where(among(_gone.c.unit, "rows"))),
+        in_bank(opinion_wordings),
+        opinion_wordings.c.opinion.in_(
+            select(_gone.c.opinion).where(in_bank(_gone), among(_gone.c.unit, "rows"))
+        ),
         ~among(opinion_wordings.c.unit, "rows"),
     )
     .order_by(opinion_wordings.c.opinion, opinion_wordings.c.number)
 )
 _REOPEN = delete(validity_events).where(
+    in_bank(validity_events),
     among(validity_events.c.unit, "newest"),
     validity_events.c.kind == ValidityKind.CLOSED.value,
     among(validity_events.c.by_unit, "rows"),
 )
-_FORMED = select(opinions.c.unit).where(among(opinions.c.unit, "rows"))
+_FORMED = select(opinions.c.unit).where(in_bank(opinions), among(opinions.c.unit, "rows"))
 _assessed = (
     select(evidence.c.opinion, (func.min(units.c.changed) - 1).label("to"))
-    .join(units, units.c.id == evidence.c.fact)
-    .where(among(evidence.c.version, "rows"))
+    .join(units, refers(evidence.c.fact, units))
+    .where(in_bank(evidence, "of"), among(evidence.c.version, "rows"))
     .group_by(evidence.c.opinion)
     .subquery("assessed")
 )
 _REASSESS = (
     update(opinions)
-    .where(opinions.c.unit == _assessed.c.opinion, opinions.c.assessed_to > _assessed.c.to)
+    .where(
+        in_bank(opinions, "of"),
+        opinions.c.unit == _assessed.c.opinion,
+        opinions.c.assessed_to > _assessed.c.to,
+    )
     .values(assessed_to=_assessed.c.to)
 )
-_DROP_JUDGED = delete(evidence).where(among(evidence.c.fact, "rows") | among(evidence.c.version, "rows"))
+_DROP_JUDGED = delete(evidence).where(
+    in_bank(evidence, "of"), among(evidence.c.fact, "rows") | among(evidence.c.version, "rows")
+)
 _CLOSINGS = (
     select(validity_events.c.kind, validity_events.c.effective_at)
-    .where(validity_events.c.unit == bindparam("unit"))
+    .where(in_bank(validity_events), validity_events.c.unit == bindparam("unit"))
     .order_by(validity_events.c.id)
 )
 
 
-def with_wordings(connection: Connection, rows: Collection[int], *, whole: bool) -> list[int]:
+def with_wordings(connection: Connection, bank: int, rows: Collection[int], *, whole: bool) -> list[int]:
     """Add the wordings based on units to be erased; row ids, ascending.
 
     A wording is based on its grounds and on the wordings before it.
 
     Args:
         connection: the writer.
+        bank: row id of the bank.
         rows: row ids of the units.
         whole: include all wordings of an opinion if one of them is among the units.
     """
-    waiting = {*rows, *(select_ids(connection, _FIRST, rows) if whole else ())}
+    waiting = {*rows, *(select_ids(connection, bank, _FIRST, rows) if whole else ())}
     telling = set(waiting)
     while waiting:
-        waiting = set(select_ids(connection, _BASED_ON_UNITS, waiting)) - telling
+        waiting = set(select_ids(connection, bank, _BASED_ON_UNITS, waiting)) - telling
         telling |= waiting
     return sorted(telling)
 
@@ -791,48 +852,48 @@ def erase_opinions(
     Returns:
         The number of opinions erased, and the wordings that become the newest of their opinions again.
     """
-    connection = target.connection
+    connection, bank = target.connection, target.bank
     _blank_reasons(target, {*rows, *documents})
-    judge_corrected(connection, *documents)
-    connection.execute(_REASSESS, {"rows": rows})
-    newest = list(dict(connection.execute(_LEFT, {"rows": rows}).all()).values())
+    judge_corrected(connection, bank, *documents)
+    connection.execute(_REASSESS, {"of": bank, "rows": rows})
+    newest = list(dict(connection.execute(_LEFT, {"bank": bank, "rows": rows}).all()).values())
     if newest:
-        connection.execute(_REOPEN, {"newest": newest, "rows": rows})
-        _set_closed(target, {wording: closed_by_log(connection, wording) for wording in newest})
-    return len(select_ids(connection, _FORMED, rows)), newest
+        connection.execute(_REOPEN, {"bank": bank, "newest": newest, "rows": rows})
+        _set_closed(target, {wording: closed_by_log(connection, bank, wording) for wording in newest})
+    return len(select_ids(connection, bank, _FORMED, rows)), newest
 
 
 def follow_own_grounds(target: CommitTarget, wordings: Collection[int]) -> None:
     """Close the wordings, among those that became the newest again, whose grounds have all been closed."""
-    follow_grounds(target, select_ids(target.connection, _FACTS_UNDER, wordings))
+    follow_grounds(target, select_ids(target.connection, target.bank, _FACTS_UNDER, wordings))
 
 
-def judge_corrected(connection: Connection, *rows: int) -> None:
+def judge_corrected(connection: Connection, bank: int, *rows: int) -> None:
     """Delete the evidence that was judged by a corrected text: of these facts, or for these wordings.
 
     Facts judged against a wording whose evidence is deleted will be assessed again.
     """
     if rows:
-        connection.execute(_REASSESS, {"rows": rows})
-        connection.execute(_DROP_JUDGED, {"rows": rows})
+        connection.execute(_REASSESS, {"of": bank, "rows": rows})
+        connection.execute(_DROP_JUDGED, {"of": bank, "rows": rows})
 
 
 def _blank_reasons(target: CommitTarget, rows: Collection[int]) -> None:
     """Blank the reasons of the opinions based on these units, and all reasons written in the same commits."""
-    readers = target.connection.execute(_READERS, {"rows": rows}).all()
+    readers = target.connection.execute(_READERS, {"bank": target.bank, "rows": rows}).all()
     if not readers:
         return
     revisions = sorted({revision for _, revision in readers})
-    values = {"bank": target.bank, "readers": [opinion for opinion, _ in readers], "revisions": revisions}
+    values = {"row": target.bank, "readers": [opinion for opinion, _ in readers], "revisions": revisions}
     for statement in _BLANK_REASONS:
         target.connection.execute(statement, values)
     target.connection.execute(_BLANK_REASONING, {"row": target.bank, "revisions": revisions})
 
 
-def closed_by_log(connection: Connection, unit: int) -> int | None:
+def closed_by_log(connection: Connection, bank: int, unit: int) -> int | None:
     """Return when a unit was closed by its log: the earliest closing since the last restoration; None if valid."""
     closed: int | None = None
-    for kind, moment in connection.execute(_CLOSINGS, {"unit": unit}):
+    for kind, moment in connection.execute(_CLOSINGS, {"bank": bank, "unit": unit}):
         if kind == ValidityKind.CLOSED:
             closed = moment if closed is None else min(closed, moment)
         elif kind == ValidityKind.RESTORED:

@@ -267,7 +267,10 @@ class PostgresDatabase(Database):
                 raise LedgerReadOnly(
                     self.path, "it contains no ledger, and read_only=True does not create one"
                 )
-            self._create()
+            with self.writing() as connection:
+                connection.execute(LOCK_SET_UP)
+                if self._schema_version(connection) is None:  # no other process has created it
+                    self._create(connection)
         elif version != SCHEMA_VERSION:
             raise SchemaMismatch(self.path, version, SCHEMA_VERSION)
 
@@ -277,22 +280,21 @@ class PostgresDatabase(Database):
         Raises:
             LedgerFailed: the database belongs to another application.
         """
-        if not inspect(connection).has_table(_schema.name):
+        if not inspect(connection).has_table(schema.name):
             return None
-        version = connection.scalar(select(_schema.c.version_num)) or ""
+        version = connection.scalar(select(schema.c.version_num)) or ""
         if not version.isdecimal() or not inspect(connection).has_table(tables.ledger.name):
             raise LedgerFailed(self.path, "it is a database of another application")
         return int(version)
 
-    def _create(self) -> None:
-        with self.writing() as connection:
-            connection.execute(_LOCK_SET_UP)
-            if self._schema_version(connection) is None:  # no other process has created it
-                _schema.create(connection)
-                connection.execute(_schema.insert(), {"version_num": str(SCHEMA_VERSION)})
-                tables.metadata.create_all(connection)
-                new = {"id": secrets.token_hex(16), "transactions": 0, "token": secrets.token_bytes(8)}
-                connection.execute(tables.ledger.insert(), new)
+    def _create(self, connection: Connection) -> int:
+        """Create the tables in an empty database; return the version of the schema."""
+        schema.create(connection)
+        connection.execute(schema.insert(), {"version_num": str(SCHEMA_VERSION)})
+        tables.keyed_by_bank().create_all(connection)
+        new = {"id": secrets.token_hex(16), "transactions": 0, "token": secrets.token_bytes(8)}
+        connection.execute(tables.ledger.insert(), new)
+        return SCHEMA_VERSION
 
     def _pool(self, url: URL, connections: int) -> Engine:
         options: dict[str, Any] = {}
@@ -387,7 +389,8 @@ _LOCK_BANK = select(
     func.set_config("idle_in_transaction_session_timeout", bindparam("idle"), True),
     func.pg_advisory_xact_lock(bindparam("key", type_=BigInteger)),
 )
-_LOCK_SET_UP = select(func.pg_advisory_xact_lock(_SET_UP))
+LOCK_SET_UP = select(func.pg_advisory_xact_lock(_SET_UP))
+"""Waits for other processes that create or change the tables."""
 _locks = table("pg_locks", *map(column, ("locktype", "classid", "objid", "objsubid", "granted", "pid")))
 _activity = table("pg_stat_activity", column("pid"), column("application_name"))
 _HOLDER = select(_activity.c.pid, _activity.c.application_name).join_from(
@@ -406,7 +409,7 @@ _READ_ONLY = {"25006", "42501"}  # a standby or a read-only session; missing rig
 # Classes of codes: connection, rights to connect, resources, shutdown, no such database.
 _UNREACHABLE = {"08", "28", "53", "57", "3D"}
 
-_schema = Table("alembic_version", MetaData(), Column("version_num", VARCHAR(32), primary_key=True))
+schema = Table("alembic_version", MetaData(), Column("version_num", VARCHAR(32), primary_key=True))
 """The version of the schema, where Alembic keeps it."""
 
 

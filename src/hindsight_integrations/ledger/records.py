@@ -23,7 +23,7 @@ from hindsight_integrations.ledger.rows import (
     record_fields,
     record_from,
 )
-from hindsight_integrations.ledger.sql import Values, among, insert, run_many
+from hindsight_integrations.ledger.sql import Values, among, in_bank, insert, refers, run_many
 from hindsight_integrations.ledger.tables import (
     record_categories,
     record_category_names,
@@ -100,7 +100,7 @@ def _add_category(connection: Connection, bank: int, kind: RecordKind, name: str
 _COUNT = (
     select(func.count())
     .select_from(records)
-    .where(records.c.category == record_categories.c.id)
+    .where(refers(records.c.category, record_categories))
     .scalar_subquery()
     .label("count")
 )
@@ -137,30 +137,34 @@ def _kinds(kind: RecordKind | None) -> list[str]:
 _CATEGORIES_OF = (
     select(records.c.category)
     .distinct()
-    .where(among(records.c.unit, "units"), records.c.category.is_not(None))
+    .where(in_bank(records), among(records.c.unit, "units"), records.c.category.is_not(None))
     .order_by(records.c.category)
 )
 
 
-def touched_categories(connection: Connection, units: Sequence[int]) -> list[int]:
+def touched_categories(connection: Connection, bank: int, units: Sequence[int]) -> list[int]:
     """Return row ids of the categories of these units' records, ascending."""
-    return list(connection.scalars(_CATEGORIES_OF, {"units": units}))
+    return list(connection.scalars(_CATEGORIES_OF, {"bank": bank, "units": units}))
 
 
 _STATED_COUNTS = (
     select(record_categories.c.id, record_categories.c.name, records.c.stated, func.count(records.c.unit))
-    .outerjoin(records, records.c.category == record_categories.c.id)
-    .where(among(record_categories.c.id, "categories"))
-    .group_by(record_categories.c.id, records.c.stated)
+    .outerjoin(records, refers(records.c.category, record_categories))
+    .where(in_bank(record_categories), among(record_categories.c.id, "categories"))
+    .group_by(record_categories.c.bank, record_categories.c.id, records.c.stated)
 )
-_DELETE_CATEGORIES = delete(record_categories).where(among(record_categories.c.id, "categories"))
-_UPDATE_CATEGORY = update(record_categories).where(record_categories.c.id == bindparam("row"))
+_DELETE_CATEGORIES = delete(record_categories).where(
+    in_bank(record_categories), among(record_categories.c.id, "categories")
+)
+_UPDATE_CATEGORY = update(record_categories).where(
+    in_bank(record_categories, "of"), record_categories.c.id == bindparam("row")
+)
 _DELETE_OTHER_SPELLINGS = delete(record_category_names).where(
-    _SPELLINGS.category == bindparam("row"), ~among(_SPELLINGS.name, "names")
+    in_bank(record_category_names), _SPELLINGS.category == bindparam("row"), ~among(_SPELLINGS.name, "names")
 )
 
 
-def erase_unused(connection: Connection, touched: Sequence[int]) -> int:
+def erase_unused(connection: Connection, bank: int, touched: Sequence[int]) -> int:
     """Delete categories without records and spellings no record uses; return the number of categories deleted.
 
     Only the categories in `touched` are checked: they lost records. A name whose words occur in no remaining spelling
@@ -170,20 +174,25 @@ def erase_unused(connection: Connection, touched: Sequence[int]) -> int:
         return 0
     names: dict[int, str] = {}
     stated: dict[int, Counter[str]] = defaultdict(Counter)
-    for row, name, text, count in connection.execute(_STATED_COUNTS, {"categories": touched}):
+    for row, name, text, count in connection.execute(_STATED_COUNTS, {"bank": bank, "categories": touched}):
         names[row] = name
         if count:
             stated[row][text] = count
     kept = {row: kept_name(names[row], texts) for row, texts in stated.items()}
-    renamed = [{"row": row, "name": name} for row, name in kept.items() if name != names[row]]
+    renamed = [{"of": bank, "row": row, "name": name} for row, name in kept.items() if name != names[row]]
     run_many(connection, _UPDATE_CATEGORY, renamed)
     spellings = [
-        {"row": row, "names": sorted({spelling_key(text) for text in (name, *stated[row])})}
+        {"bank": bank, "row": row, "names": sorted({spelling_key(text) for text in (name, *stated[row])})}
         for row, name in kept.items()
     ]
     run_many(connection, _DELETE_OTHER_SPELLINGS, spellings)
     unused = sorted(names.keys() - kept.keys())
-    return connection.execute(_DELETE_CATEGORIES, {"categories": unused}).rowcount if unused else 0
+    return _delete_categories(connection, bank, unused)
+
+
+def _delete_categories(connection: Connection, bank: int, rows: Sequence[int]) -> int:
+    values = {"bank": bank, "categories": rows}
+    return connection.execute(_DELETE_CATEGORIES, values).rowcount if rows else 0
 
 
 def kept_name(name: str, stated: Mapping[str, int]) -> str:
@@ -236,24 +245,26 @@ def _named(row: Row) -> Values:
 
 _RECORDS_OF = (
     select(*_SEALED, records.c.checksum, record_categories.c.name)
-    .outerjoin(record_categories, record_categories.c.id == records.c.category)
-    .where(among(records.c.unit, "units"))
+    .outerjoin(record_categories, refers(records.c.category, record_categories))
+    .where(in_bank(records), among(records.c.unit, "units"))
     .order_by(records.c.unit, records.c.ordinal)
 )
 
 
-def records_of(connection: Connection, counts: Mapping[int, int]) -> dict[int, tuple[Record, ...]]:
+def records_of(connection: Connection, bank: int, counts: Mapping[int, int]) -> dict[int, tuple[Record, ...]]:
     """Return the records of units, in order, by row id of the unit; units with damaged records are left out.
 
     Args:
         connection: where to read.
+        bank: row id of the bank.
         counts: expected number of records by row id of the unit.
     """
     sound: dict[int, tuple[Record, ...]] = {unit: () for unit, count in counts.items() if not count}
     units = [unit for unit, count in counts.items() if count]
     if not units:
         return sound
-    for unit, group in groupby(fetched(connection, _RECORDS_OF, {"units": units}), lambda row: int(row[0])):
+    stored = fetched(connection, _RECORDS_OF, {"bank": bank, "units": units})
+    for unit, group in groupby(stored, lambda row: int(row[0])):
         rows = list(group)
         if len(rows) == counts[unit] and all(
             (digest(row[:-2]), row[_ORDINAL]) == (row[-2], place) for place, row in enumerate(rows)
@@ -263,11 +274,11 @@ def records_of(connection: Connection, counts: Mapping[int, int]) -> dict[int, t
 
 
 _UPDATE_RECORD = update(records).where(
-    records.c.unit == bindparam("of_unit"), records.c.ordinal == bindparam("place")
+    in_bank(records, "of"), records.c.unit == bindparam("of_unit"), records.c.ordinal == bindparam("place")
 )
 
 
-def _move_records(connection: Connection, rows: Iterable[Row], category: int) -> None:
+def _move_records(connection: Connection, bank: int, rows: Iterable[Row], category: int) -> None:
     """Move records (rows of _SEALED, then the checksum) to another category.
 
     A damaged row keeps its old checksum, so that it stays recognisable as damaged.
@@ -276,26 +287,29 @@ def _move_records(connection: Connection, rows: Iterable[Row], category: int) ->
     for *before, checksum in rows:
         after = (*before[:3], category, *before[4:])
         sealed = digest(after) if digest(before) == checksum else checksum
-        changes.append({**_place(after), "category": category, "checksum": sealed})
+        changes.append({**_place(bank, after), "category": category, "checksum": sealed})
     run_many(connection, _UPDATE_RECORD, changes)
 
 
-def _place(row: Row) -> dict[str, object]:
+def _place(bank: int, row: Row) -> dict[str, object]:
     """Return the parameters that identify a record in an update."""
-    return {"of_unit": row[0], "place": row[_ORDINAL]}
+    return {"of": bank, "of_unit": row[0], "place": row[_ORDINAL]}
 
 
-_RECORDS_OF_UNIT = select(*_SEALED).where(records.c.unit == bindparam("unit")).order_by(records.c.ordinal)
+_RECORDS_OF_UNIT = (
+    select(*_SEALED).where(in_bank(records), records.c.unit == bindparam("unit")).order_by(records.c.ordinal)
+)
 
 
-def rewrite_values(connection: Connection, unit: int, records: Sequence[Record]) -> None:
+def rewrite_values(connection: Connection, bank: int, unit: int, records: Sequence[Record]) -> None:
     """Update the values of an undamaged unit's records."""
     changes = []
-    for row, record in zip(connection.execute(_RECORDS_OF_UNIT, {"unit": unit}), records, strict=True):
+    stored = connection.execute(_RECORDS_OF_UNIT, {"bank": bank, "unit": unit})
+    for row, record in zip(stored, records, strict=True):
         value, is_number, measure, _ = record_fields(record)
         checksum = digest((*row[:4], value, is_number, measure, row[_STATED]))
         new = {"value": value, "is_number": is_number, "measure": measure, "checksum": checksum}
-        changes.append({**_place(row), **new})
+        changes.append({**_place(bank, row), **new})
     run_many(connection, _UPDATE_RECORD, changes)
 
 
@@ -305,7 +319,7 @@ _COUNT_RECORDS = (
     .values(
         records=select(func.count())
         .select_from(records)
-        .where(records.c.unit == units.c.id)
+        .where(refers(records.c.unit, units))
         .scalar_subquery()
     )
     .where(units.c.bank == bindparam("of_bank"))
@@ -315,7 +329,7 @@ _COUNT_RECORDS = (
 def seal_records(connection: Connection, bank: int) -> None:
     """Recompute the checksums of a bank's records, and count the records of each unit."""
     rows = fetched(connection, _RECORDS_OF_BANK, {"bank": bank})
-    run_many(connection, _UPDATE_RECORD, [{**_place(row), "checksum": digest(row)} for row in rows])
+    run_many(connection, _UPDATE_RECORD, [{**_place(bank, row), "checksum": digest(row)} for row in rows])
     connection.execute(_COUNT_RECORDS, {"of_bank": bank})
 
 
@@ -324,9 +338,9 @@ _UNITS_WITH_RECORDS = (
 )
 _MEASURES = (
     select(record_categories.c.kind, record_categories.c.name, records.c.measure)
-    .join(record_categories, record_categories.c.id == records.c.category)
+    .join(record_categories, refers(records.c.category, record_categories))
     .where(records.c.bank == bindparam("bank"), among(records.c.kind, "kinds"), records.c.measure != "")
-    .group_by(record_categories.c.id, records.c.measure)
+    .group_by(record_categories.c.bank, record_categories.c.id, records.c.measure)
     .order_by(func.count().desc(), records.c.measure)
 )
 
@@ -373,11 +387,13 @@ class RecordReader(Reader):
         return {key: tuple(values) for key, values in measures.items()}
 
 
-_RECORDS_OF_CATEGORY = select(*_SEALED, records.c.checksum).where(records.c.category == bindparam("category"))
+_RECORDS_OF_CATEGORY = select(*_SEALED, records.c.checksum).where(
+    in_bank(records), records.c.category == bindparam("category")
+)
 _MOVE_SPELLINGS = (
     update(record_category_names)
     .values(category=bindparam("target"))
-    .where(_SPELLINGS.category == bindparam("source"))
+    .where(in_bank(record_category_names, "of"), _SPELLINGS.category == bindparam("source"))
 )
 _MOVE_SOME_SPELLINGS = _MOVE_SPELLINGS.where(among(_SPELLINGS.name, "names"))
 
@@ -404,9 +420,9 @@ class RecordEditor(RecordReader):
             target, source = (_category_row(connection, bank_row, kind, name) for name in (keep, merged))
             if target == source:
                 raise InvalidRequest("merge", f"{merged!r} is {keep!r} already", "Name two categories.")
-            _move_records(connection, _records(connection, source), target)
-            connection.execute(_MOVE_SPELLINGS, {"target": target, "source": source})
-            connection.execute(_DELETE_CATEGORIES, {"categories": [source]})
+            _move_records(connection, bank_row, _records(connection, bank_row, source), target)
+            connection.execute(_MOVE_SPELLINGS, {"of": bank_row, "target": target, "source": source})
+            _delete_categories(connection, bank_row, [source])
             advance(connection, bank_row, stored.revision + 1)
             return listed_categories(connection, bank_row, kind)[target]
 
@@ -427,9 +443,11 @@ class RecordEditor(RecordReader):
             keys = [spelling_key(text) for text in spellings]
             _check_split(listed_categories(connection, bank_row, kind)[source], keys)
             target = _add_category(connection, bank_row, kind, spellings[0])
-            connection.execute(_MOVE_SOME_SPELLINGS, {"target": target, "source": source, "names": keys})
-            rows = [row for row in _records(connection, source) if spelling_key(str(row[_STATED])) in keys]
-            _move_records(connection, rows, target)
+            moved = {"of": bank_row, "target": target, "source": source, "names": keys}
+            connection.execute(_MOVE_SOME_SPELLINGS, moved)
+            stored_records = _records(connection, bank_row, source)
+            rows = [row for row in stored_records if spelling_key(str(row[_STATED])) in keys]
+            _move_records(connection, bank_row, rows, target)
             advance(connection, bank_row, stored.revision + 1)
             return listed_categories(connection, bank_row, kind)[target]
 
@@ -447,9 +465,9 @@ def _category_row(connection: Connection, bank: int, kind: RecordKind, name: str
     return rows[key]
 
 
-def _records(connection: Connection, category: int) -> list[Row]:
+def _records(connection: Connection, bank: int, category: int) -> list[Row]:
     """Return the category's records, each with its checksum."""
-    return fetched(connection, _RECORDS_OF_CATEGORY, {"category": category})
+    return fetched(connection, _RECORDS_OF_CATEGORY, {"bank": bank, "category": category})
 
 
 def _check_split(category: RecordCategory, keys: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
 from hindsight_integrations.errors import BankNotFound
-from hindsight_integrations.ledger.sql import Values, among, lenient_text
+from hindsight_integrations.ledger.sql import Values, among, lenient_text, refers
 from hindsight_integrations.ledger.tables import banks, entities, units
 from hindsight_integrations.ledger.values import BankHeader
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
@@ -72,7 +72,7 @@ OWN_FIELDS: Fields = [units.c[name] for name in OWN_COLUMNS]
 _document = units.alias("document")
 UNIT_FIELDS: Fields = [
     *OWN_FIELDS,
-    select(_document.c.unit_id).where(_document.c.id == units.c.head).correlate(units).scalar_subquery(),
+    select(_document.c.unit_id).where(refers(units.c.head, _document)).correlate(units).scalar_subquery(),
 ]
 is_fact: ColumnElement[bool] = and_(
     units.c.kind == UnitKind.MEMORY.value,

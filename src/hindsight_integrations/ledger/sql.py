@@ -150,6 +150,54 @@ def _plain(element: _Unindexed, compiler: SQLCompiler, **options: Any) -> str:  
     return compiler.process(element.element, **options)
 
 
+class _BankCondition(sa.sql.expression.UnaryExpression[Any]):
+    """A condition on the bank beside a row id. SQLite leaves it out: there a row id alone is the key."""
+
+    inherit_cache = True
+
+
+def _bank_condition(condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    return _BankCondition(condition, operator=sa.sql.operators.custom_op("+"), type_=sa.Boolean())
+
+
+@compiles(_BankCondition, "sqlite")
+def _always(element: _BankCondition, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401, ARG001 - SQLAlchemy's
+    return "1"
+
+
+@compiles(_BankCondition, "postgresql")
+def _of_bank(element: _BankCondition, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    return compiler.process(element.element, **options)
+
+
+def in_bank(table: sa.FromClause, name: str = "bank") -> ColumnElement[bool]:
+    """Return the condition that rows are of the bank bound as `name`; use it beside a condition on row ids.
+
+    On PostgreSQL every key starts with the bank, so a lookup by row id alone would read the whole table.
+    """
+    return _bank_condition(table.c.bank == sa.bindparam(name))
+
+
+def same_bank(left: sa.FromClause, right: sa.FromClause) -> ColumnElement[bool]:
+    """Return the condition that two rows are of one bank; use it beside a condition on row ids."""
+    return _bank_condition(left.c.bank == right.c.bank)
+
+
+def refers(column: ColumnElement[int], to: sa.FromClause) -> ColumnElement[bool]:
+    """Return the condition that a column of a table refers to the row of another, which is of the same bank."""
+    table: sa.FromClause = column.table
+    key = to.c["id" if "id" in to.c else "unit"]
+    return sa.and_(key == column, same_bank(to, table))
+
+
+def key_of(table: sa.Table) -> str:
+    """Return the key of a table for ON CONFLICT, where only PostgreSQL's starts with the bank.
+
+    SQLite needs no target: it compares all keys.
+    """
+    return f"{table.name}_pkey"
+
+
 class _Packed(GenericFunction[str]):
     """The values of a column as one comma-separated text."""
 

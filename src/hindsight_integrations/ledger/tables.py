@@ -9,7 +9,7 @@ table. `holds` gives the valid values of a column, and `of` the kinds of units t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import StrEnum, auto
 from typing import Any
 
@@ -19,10 +19,12 @@ from sqlalchemy import (
     Computed,
     Double,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
     MetaData,
+    PrimaryKeyConstraint,
     Table,
     Text,
     UniqueConstraint,
@@ -93,6 +95,8 @@ ROW_ID = range(1, 2**63)
 MEMORIES = tuple(map(str, FactType))
 FACTS = tuple(map(str, OBSERVED_NETWORKS))
 NOT_ARCHIVED = {"archived": False}
+OF_LEDGER = {"of_ledger": True}
+"""Marks tables that belong to no bank, and indexes that find rows of all banks. All other keys start with the bank."""
 
 # Only an INTEGER primary key is SQLite's row id. PostgreSQL orders text by the database's locale unless a collation is
 # set.
@@ -178,14 +182,61 @@ def reference(
     return Column(name, Int, key, primary_key=primary_key, nullable=nullable, autoincrement=False, info=info)
 
 
-def index(name: str, *columns: str | ColumnElement[str], where: str = "", unique: bool = False) -> Index:
-    """Define an index, partial if a condition is given."""
+def index(
+    name: str,
+    *columns: str | ColumnElement[str],
+    where: str = "",
+    unique: bool = False,
+    of_ledger: bool = False,
+) -> Index:
+    """Define an index, partial if a condition is given; `of_ledger` if it finds rows of all banks."""
     chosen = condition(where) if where else None
-    return Index(name, *columns, unique=unique, sqlite_where=chosen, postgresql_where=chosen)
+    info = OF_LEDGER if of_ledger else {}
+    return Index(name, *columns, unique=unique, sqlite_where=chosen, postgresql_where=chosen, info=info)
 
 
 _ROW_IDS = {"observations": "unit", "opinions": "unit", "opinion_wordings": "unit"}
 """Tables that extend units, with the same row ids."""
+
+
+def keyed_by_bank() -> MetaData:
+    """Return the tables with keys and references that start with the bank.
+
+    So a server can be divided by bank: no key spans banks, and no reference leaves one. SQLite, which one process
+    uses, keeps single row ids as keys, which are faster there.
+    """
+    derived = MetaData()
+    for table in metadata.sorted_tables:
+        copy = table.to_metadata(derived)
+        if not table.info.get("of_ledger"):
+            _start_with_bank(copy, {one.name for one in table.indexes if one.info.get("of_ledger")})
+    return derived
+
+
+def _start_with_bank(table: Table, of_ledger: Collection[str | None]) -> None:
+    """Add the bank to the keys, references and indexes of a table, except to the indexes `of_ledger`."""
+    keys = [column.name for column in table.primary_key if column.name != "bank"]
+    if table.autoincrement_column is not None and "id" in keys:
+        table.c.id.autoincrement = True  # not the default of a key of two columns
+    table.c.bank.primary_key = True
+    table.append_constraint(PrimaryKeyConstraint("bank", *keys))
+    for key in table.foreign_key_constraints:
+        (column,), referred = key.column_keys, key.referred_table
+        if referred.name == "banks":
+            continue
+        target = [f"{referred.name}.{name}" for name in ("bank", key.elements[0].column.name)]
+        ondelete = f"SET NULL ({column})" if key.ondelete == "SET NULL" else key.ondelete
+        table.constraints.discard(key)
+        table.append_constraint(ForeignKeyConstraint(["bank", column], target, ondelete=ondelete))
+    for unique in [one for one in table.constraints if isinstance(one, UniqueConstraint)]:
+        if "bank" not in unique.columns:
+            table.constraints.discard(unique)
+            table.append_constraint(UniqueConstraint("bank", *unique.columns.keys(), name=unique.name))
+    for one in list(table.indexes):
+        if "bank" not in one.columns and one.name not in of_ledger:
+            table.indexes.discard(one)
+            where = one.dialect_options["postgresql"]["where"]
+            Index(one.name, table.c.bank, *one.expressions, unique=one.unique, postgresql_where=where)
 
 
 def _due(pending: str) -> Computed:
@@ -220,6 +271,7 @@ banks = Table(
     UniqueConstraint("key"),
     UniqueConstraint("name"),
     sqlite_autoincrement=True,
+    info=OF_LEDGER,
 )
 
 profile_changes = Table(
@@ -244,7 +296,7 @@ ledger = Table(
     blob("token"),
     integer("bank", nullable=True),
     integer("banks", server_default="0"),
-    info=NOT_ARCHIVED,
+    info=NOT_ARCHIVED | OF_LEDGER,
 )
 
 # Ledgers of which commits were lost, and whose loss the user accepted.
@@ -254,7 +306,7 @@ losses = Table(
     text("ledger", primary_key=True),
     integer("accepted_at"),
     text("report"),
-    info=NOT_ARCHIVED,
+    info=NOT_ARCHIVED | OF_LEDGER,
 )
 
 # A random token for each commit: an index whose watermark has another token belongs to another history of the ledger.
@@ -342,12 +394,13 @@ thread_messages = Table(
     "thread_messages",
     metadata,
     integer("id", primary_key=True),
+    integer("bank"),
     reference("list", "threads"),
     text("message"),
     text("content_hash"),
     text("parent", nullable=True),
     integer("gone", server_default="0"),
-    UniqueConstraint("list", "message"),
+    UniqueConstraint("list", "message", name="thread_messages_key"),
     info=NOT_ARCHIVED,
 )
 
@@ -428,6 +481,7 @@ validity_events = Table(
     "validity_events",
     metadata,
     integer("id", primary_key=True, archived=False),
+    integer("bank"),
     reference("unit", "units"),
     text("kind", ValidityKind),
     integer("effective_at", INSTANT),
@@ -606,6 +660,7 @@ observations = Table(
     "observations",
     metadata,
     reference("unit", "units", primary_key=True, of=[FactType.OBSERVATION]),
+    integer("bank"),
     reference("entity", "entities"),
     index("observations_entity", "entity", "unit"),
 )
@@ -615,6 +670,7 @@ observation_facts = Table(
     metadata,
     reference("observation", "observations", primary_key=True),
     reference("fact", "units", primary_key=True, of=FACTS),
+    integer("bank"),
     index("observation_facts_fact", "fact"),
     sqlite_with_rowid=False,
 )
@@ -624,6 +680,7 @@ observed_left_out = Table(
     "observed_left_out",
     metadata,
     reference("entity", "entities", primary_key=True),
+    integer("bank"),
     text("facts", Content.UNIT_ROWS),
 )
 
@@ -659,6 +716,7 @@ opinion_wordings = Table(
     "opinion_wordings",
     metadata,
     reference("unit", "units", primary_key=True, of=[FactType.OPINION]),
+    integer("bank"),
     reference("opinion", "opinions"),
     integer("number", POSITIVE),
     text("reason"),
@@ -671,6 +729,7 @@ opinion_grounds = Table(
     metadata,
     reference("wording", "opinion_wordings", primary_key=True),
     reference("fact", "units", primary_key=True),
+    integer("bank"),
     index("opinion_grounds_fact", "fact"),
     sqlite_with_rowid=False,
 )
@@ -681,6 +740,7 @@ evidence = Table(
     metadata,
     reference("opinion", "opinions", primary_key=True),
     reference("fact", "units", primary_key=True, of=FACTS),
+    integer("bank"),
     text("sources", Content.SOURCES),
     text("restates", Content.UNIT_ROWS),
     text("assessment", Assessment),
@@ -737,6 +797,7 @@ mental_model_grounds = Table(
     metadata,
     reference("model", "mental_models", primary_key=True),
     reference("unit", "units", primary_key=True, of=FACTS),
+    integer("bank"),
     integer("cited", FLAG),
     index("mental_model_grounds_unit", "unit"),
     sqlite_with_rowid=False,
@@ -771,7 +832,7 @@ items = Table(
     integer("expires_at", INSTANT, nullable=True),
     integer("checksum", server_default="0", archived=False),
     UniqueConstraint("bank", "namespace", "key"),
-    index("items_expiring", "expires_at", "bank", where="expires_at IS NOT NULL"),
+    index("items_expiring", "expires_at", "bank", where="expires_at IS NOT NULL", of_ledger=True),
     index("items_newest", "bank", desc("updated_at"), "namespace", "key"),
 )
 
@@ -779,6 +840,7 @@ item_units = Table(
     "item_units",
     metadata,
     reference("unit", "units", primary_key=True, of=[UnitKind.ITEM]),
+    integer("bank"),
     reference("item", "items"),
     index("item_units_item", "item"),
 )
@@ -815,8 +877,8 @@ tasks = Table(
     integer("due", computed=_due("not_before"), nullable=True, archived=False),
     integer("early", computed=_due("not_before - debounce"), nullable=True, archived=False),
     index("tasks_key", "bank", "kind", "key", where="key <> ''", unique=True),
-    index("tasks_due", "kind", "due", where="due IS NOT NULL"),
-    index("tasks_early", "kind", "early", where="early IS NOT NULL"),
+    index("tasks_due", "kind", "due", where="due IS NOT NULL", of_ledger=True),
+    index("tasks_early", "kind", "early", where="early IS NOT NULL", of_ledger=True),
     index("tasks_bank_due", "bank", "kind", "due"),
     index("tasks_bank_early", "bank", "kind", "early", where="early IS NOT NULL"),
     index("tasks_leased", "bank", where="lease_until IS NOT NULL"),
@@ -868,8 +930,8 @@ copies = Table(
     integer("opened_at", INSTANT),
     integer("erased", REVISION),
     integer("confirmed", REVISION),
-    index("copies_behind", "holder", where="erased > confirmed"),
-    index("copies_key", "key"),
+    index("copies_behind", "holder", where="erased > confirmed", of_ledger=True),
+    index("copies_key", "key", of_ledger=True),
     sqlite_with_rowid=False,
     info=NOT_ARCHIVED,
 )

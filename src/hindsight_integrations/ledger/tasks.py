@@ -11,21 +11,22 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
-    ScalarSelect,
-    Update,
+    Select,
+    Subquery,
     bindparam,
     case,
     func,
     literal_column,
     or_,
     select,
+    union_all,
     update,
 )
 
 from hindsight_integrations.errors import TaskClosed
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.rows import find_bank
-from hindsight_integrations.ledger.sql import Values, among, insert, run_many, strings
+from hindsight_integrations.ledger.sql import Values, among, in_bank, insert, run_many, strings
 from hindsight_integrations.ledger.tables import Int, banks, tasks
 from hindsight_integrations.model.clock import Clock
 from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
@@ -40,9 +41,22 @@ KEYED = tasks.c.key != literal_column("''")
 The empty string is a literal, as in the partial index on keys; a parameter would not match it.
 """
 
-_TASKS = select(tasks, banks.c.name).join_from(tasks, banks)
+_COLUMNS = (
+    "id",
+    "kind",
+    "key",
+    "state",
+    "attempts",
+    "uncounted",
+    "lease",
+    "not_before",
+    "lease_until",
+    "last_error",
+    "payload",
+)
+_TASKS = select(*tasks.c[_COLUMNS], banks.c.name).join_from(tasks, banks)
 _BANK_TASKS = _TASKS.where(tasks.c.bank == bindparam("bank")).order_by(tasks.c.id)
-_TASK = _TASKS.where(tasks.c.id == bindparam("id"))
+_TASK = _TASKS.where(in_bank(tasks), tasks.c.id == bindparam("id"))
 _KEYED_TASK = _TASKS.where(
     tasks.c.bank == bindparam("bank"),
     tasks.c.kind == bindparam("kind"),
@@ -52,59 +66,72 @@ _KEYED_TASK = _TASKS.where(
 _COUNTS = select(tasks.c.state, func.count()).group_by(tasks.c.state)
 _ANY_LEASED = select(tasks.c.id).where(tasks.c.lease_until.is_not(None)).limit(1)
 
-_task, _kinds = tasks.alias("task"), strings("kinds")
+_task = tasks.alias("task")
 
 
-def _first(
-    column: ColumnElement[int],
-    due: ColumnElement[int | None],
-    *conditions: ColumnElement[bool],
-    leasing: bool = False,
-) -> ScalarSelect[int]:
-    """Select the task of a kind that is due first, by one index search.
+def _firsts(name: str, *conditions: ColumnElement[bool], leasing: bool = False) -> Subquery:
+    """Select (bank, id, due) of the task due first of each of the given kinds, by one index search for each kind.
 
-    With `leasing`, the row is locked, and rows that another process is leasing are skipped (PostgreSQL only;
+    With `leasing`, the rows are locked, and rows that another process is leasing are skipped (PostgreSQL only;
     SQLite has one writer).
+
+    Args:
+        name: `due` or `early`.
+        conditions: of the tasks.
+        leasing: whether to lock them.
     """
     busy = select(banks.c.id).where(among(banks.c.name, "besides"))
-    query = select(column).where(_task.c.kind == _kinds.c.value, _task.c.bank.not_in(busy), *conditions)
-    if leasing:
-        query = query.with_for_update(skip_locked=True, of=_task)
-    return query.order_by(due, _task.c.id).limit(1).correlate(_kinds).scalar_subquery()
+    firsts = []
+    for kind in TaskKind:
+        wanted = literal_column(f"'{kind.value}'").in_(select(strings("kinds").c.value))
+        query = select(_task.c.bank, _task.c.id, _task.c[name].label("due")).where(
+            _task.c.kind == kind.value, wanted, _task.c.bank.not_in(busy), *conditions
+        )
+        if leasing:
+            query = query.with_for_update(skip_locked=True, of=_task)
+        firsts.append(select(query.order_by(_task.c[name], _task.c.id).limit(1).subquery()))
+    return union_all(*firsts).subquery("first")
 
 
-def _lease(*, early: bool, of_bank: bool) -> Update:
-    """Build the UPDATE that leases the task due first among the given kinds."""
-    candidate = tasks.alias("candidate")
+def _first(*, early: bool, of_bank: bool) -> Select[int, int, str]:
+    """Select (bank, id, bank's name) of the task due first among the given kinds, and lock it."""
     name = "early" if early else "due"
     conditions = [_task.c[name] <= bindparam("now")]
     if of_bank:
         conditions.append(_task.c.bank == bindparam("of"))
-    firsts = select(_first(_task.c.id, _task.c[name], *conditions, leasing=True)).select_from(_kinds)
-    query = select(candidate.c.id).where(candidate.c.id.in_(firsts))
+    first = _firsts(name, *conditions, leasing=True)
     return (
-        update(tasks)
-        .where(tasks.c.id == query.order_by(candidate.c[name], candidate.c.id).limit(1).scalar_subquery())
-        .values(
-            state=_LEASED,
-            attempts=tasks.c.attempts + 1,
-            lease=tasks.c.lease + 1,
-            lease_until=bindparam("until"),
-        )
-        .returning(tasks.c.id)
+        select(first.c.bank, first.c.id, banks.c.name)
+        .join(banks, banks.c.id == first.c.bank)
+        .order_by(first.c.due, first.c.id)
+        .limit(1)
     )
 
 
-_LEASES = {
-    (early, of_bank): _lease(early=early, of_bank=of_bank)
+_FIRST_DUE = {
+    (early, of_bank): _first(early=early, of_bank=of_bank)
     for early in (False, True)
     for of_bank in (False, True)
 }
-_NEXT = select(_first(_task.c.due, _task.c.due, _task.c.due.is_not(None))).select_from(_kinds)
+_NEXT = select(_firsts("due", _task.c.due.is_not(None)).c.due)
+_LEASE = (
+    update(tasks)
+    .where(in_bank(tasks, "of"), tasks.c.id == bindparam("task"))
+    .values(
+        state=_LEASED,
+        attempts=tasks.c.attempts + 1,
+        lease=tasks.c.lease + 1,
+        lease_until=bindparam("until"),
+    )
+    .returning(*tasks.c[_COLUMNS])
+)
 
 # A holder is identified by its lease number: leasing the task again changes it.
 _HELD = update(tasks).where(
-    tasks.c.id == bindparam("task"), tasks.c.lease == bindparam("claim"), tasks.c.state == _LEASED
+    tasks.c.bank == select(banks.c.id).where(banks.c.name == bindparam("of_bank")).scalar_subquery(),
+    tasks.c.id == bindparam("task"),
+    tasks.c.lease == bindparam("claim"),
+    tasks.c.state == _LEASED,
 )
 _OF_BANK = tasks.c.bank == bindparam("of")
 _RENEW = _HELD.values(lease_until=bindparam("until"))
@@ -236,8 +263,11 @@ class TaskQueue:
             values = {**_kind_values(kinds, besides), "now": now, "until": now + lasting // _MICROSECOND}
             if bank is not None:
                 values["of"] = find_bank(connection, bank).id
-            task = connection.execute(_LEASES[early, bank is not None], values).scalar()
-            return None if task is None else _task_from(connection.execute(_TASK, {"id": task}).one())
+            first = connection.execute(_FIRST_DUE[early, bank is not None], values).one_or_none()
+            if first is None:
+                return None
+            leased = {"of": first.bank, "task": first.id, "until": values["until"]}
+            return _task_from(connection.execute(_LEASE, leased).one(), first.name)
 
     def renew(self, claim: TaskClaim, *, lasting: timedelta) -> bool:
         """Extend a lease from now on; return False if it is no longer valid: taken over, taken back, or done."""
@@ -276,8 +306,7 @@ class TaskQueue:
         Zero means that one is due now.
         """
         with self._database.reading_once() as connection:
-            firsts = connection.execute(_NEXT, _kind_values(kinds, besides)).scalars()
-            due = min((first for first in firsts if first is not None), default=None)
+            due = min(connection.execute(_NEXT, _kind_values(kinds, besides)).scalars(), default=None)
             now = to_micros(self._database.clock.now())
             return None if due is None else max(due - now, 0) * _MICROSECOND
 
@@ -297,7 +326,7 @@ class TaskQueue:
         """Return all tasks of the bank, including done and dead ones, in the order they were first enqueued."""
         with self._database.reading() as connection:
             rows = connection.execute(_BANK_TASKS, {"bank": find_bank(connection, bank).id})
-            return [_task_from(row) for row in rows]
+            return [_task_from(row, bank) for row in rows]
 
 
 def enqueue(
@@ -311,8 +340,10 @@ def _enqueued(connection: Connection, row: Values) -> Task:
     task = connection.execute(_ENQUEUE_ONE, row).scalar()
     if task is None:  # it exists and stays unchanged
         by_key = {name: row[name] for name in ("bank", "kind", "key")}
-        return _task_from(connection.execute(_KEYED_TASK, by_key).one())
-    return _task_from(connection.execute(_TASK, {"id": task}).one())
+        stored = connection.execute(_KEYED_TASK, by_key).one()
+    else:
+        stored = connection.execute(_TASK, {"bank": row["bank"], "id": task}).one()
+    return _task_from(stored, stored.name)
 
 
 def enqueue_keys(connection: Connection, bank: int, writes: Collection[TaskWrite], now: datetime) -> None:
@@ -374,14 +405,14 @@ def _kind_values(kinds: Collection[TaskKind], besides: Collection[str]) -> dict[
     return {"kinds": sorted(kinds), "besides": sorted(besides)}
 
 
-def _claim(claim: TaskClaim) -> dict[str, int]:
-    return {"task": claim.task, "claim": claim.lease}
+def _claim(claim: TaskClaim) -> dict[str, Any]:
+    return {"of_bank": claim.bank, "task": claim.task, "claim": claim.lease}
 
 
-def _task_from(row: Row[Any]) -> Task:
+def _task_from(row: Row[*tuple[Any, ...]], bank: str) -> Task:
     return Task(
         id=row.id,
-        bank=row.name,
+        bank=bank,
         kind=TaskKind(row.kind),
         key=row.key,
         state=TaskState(row.state),

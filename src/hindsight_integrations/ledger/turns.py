@@ -20,10 +20,12 @@ from hindsight_integrations.ledger.rows import (
 from hindsight_integrations.ledger.sql import (
     Values,
     among,
+    in_bank,
     insert,
     is_at_place,
     place_list,
     place_values,
+    refers,
     run_many,
 )
 from hindsight_integrations.ledger.tables import (
@@ -53,12 +55,12 @@ _ENTRIES = (
         thread_messages.c.parent,
         thread_messages.c.gone,
     )
-    .where(thread_messages.c["list"] == bindparam("list"))
+    .where(in_bank(thread_messages), thread_messages.c["list"] == bindparam("list"))
     .order_by(thread_messages.c.id)
 )
 _DROPPED = (
     select(threads.c.thread, thread_messages.c.message)
-    .join(thread_messages, thread_messages.c["list"] == threads.c.id)
+    .join(thread_messages, refers(thread_messages.c["list"], threads))
     .join(
         place_list,
         and_(
@@ -76,7 +78,7 @@ _PUT_THREAD = _thread.on_conflict_do_update(
     set_={name: _thread.excluded[name] for name in ("seen", "digest", "head")},
 ).returning(threads.c.id)
 _PUT_ENTRY = _entry.on_conflict_do_update(
-    index_elements=["list", "message"],
+    constraint="thread_messages_key",
     set_={name: _entry.excluded[name] for name in ("content_hash", "gone")},
 )
 # Rows are touched only if something differs: repeating a write set must not raise the revision.
@@ -120,7 +122,7 @@ def _turns_from(table: FromClause) -> Select[*tuple[Any, ...]]:
         units.c.speaker,
         units.c.mentioned_at,
         units.c.tags,
-    ).select_from(table.outerjoin(units, units.c.id == turns.c.unit))
+    ).select_from(table.outerjoin(units, refers(turns.c.unit, units)))
 
 
 _AT_PLACES = _turns_from(turns.join(place_list, is_at_place(turns)))
@@ -135,7 +137,7 @@ _MADE_FROM = (
     select(unit_sources.c.thread, unit_sources.c.message, units.c.id, units.c.closed_at.is_not(None))
     .select_from(unit_sources)
     .join(place_list, is_at_place(unit_sources))
-    .join(units, units.c.id == unit_sources.c.unit)
+    .join(units, refers(unit_sources.c.unit, units))
     .order_by(units.c.id)
 )
 _MEMORIES = _MADE_FROM.where(units.c.kind == UnitKind.MEMORY.value)
@@ -165,6 +167,7 @@ def write_thread(connection: Connection, bank: int, writes: WriteSet) -> None:
     row = connection.execute(_PUT_THREAD, values).scalar_one()
     entries = [
         {
+            "bank": bank,
             "list": row,
             "message": entry.message_id,
             "content_hash": entry.content_hash,
@@ -201,7 +204,9 @@ class TurnReader(Reader):
                 return Thread()
             log = {
                 message: ThreadEntry(message, content_hash, parent, bool(gone))
-                for message, content_hash, parent, gone in connection.execute(_ENTRIES, {"list": stored[0]})
+                for message, content_hash, parent, gone in connection.execute(
+                    _ENTRIES, {"bank": row, "list": stored[0]}
+                )
             }
         return Thread(ThreadMark(*stored[1:]), log)
 

@@ -22,7 +22,14 @@ from hindsight_integrations.ledger.rows import (
     unit_from,
     unit_rows,
 )
-from hindsight_integrations.ledger.sql import among, is_at_place, place_list, place_values, unindexed
+from hindsight_integrations.ledger.sql import (
+    among,
+    is_at_place,
+    place_list,
+    place_values,
+    refers,
+    unindexed,
+)
 from hindsight_integrations.ledger.tables import (
     chunks,
     documents,
@@ -56,8 +63,8 @@ _VECTORS = select(vectors.c.unit, vectors.c.vector).where(
 _LINKS = select(func.count()).where(links.c.code == bindparam("code"))
 _LINK_COUNTS = select(
     units.c.id,
-    _LINKS.where(links.c.source == units.c.id).scalar_subquery()
-    + _LINKS.where(links.c.target == units.c.id, links.c.source != units.c.id).scalar_subquery(),
+    _LINKS.where(refers(links.c.source, units)).scalar_subquery()
+    + _LINKS.where(refers(links.c.target, units), links.c.source != units.c.id).scalar_subquery(),
 ).where(*_BY_ROWS)
 _EVENTS = (
     select(
@@ -68,15 +75,15 @@ _EVENTS = (
         units.c.unit_id,
     )
     .select_from(validity_events)
-    .join(units, units.c.id == validity_events.c.unit)
+    .join(units, refers(validity_events.c.unit, units))
 )
 _VALIDITY = (
-    _EVENTS.outerjoin(_stating, _stating.c.id == validity_events.c.by_unit)
+    _EVENTS.outerjoin(_stating, refers(validity_events.c.by_unit, _stating))
     .where(units.c.bank == bindparam("bank"), units.c.unit_id == bindparam("unit_id"))
     .order_by(validity_events.c.effective_at, validity_events.c.id)
 )
 _STATED_BY = (
-    _EVENTS.join(_stating, _stating.c.id == validity_events.c.by_unit)
+    _EVENTS.join(_stating, refers(validity_events.c.by_unit, _stating))
     .where(_stating.c.bank == bindparam("bank"), among(_stating.c.unit_id, "ids"))
     .order_by(validity_events.c.id)
 )
@@ -87,7 +94,7 @@ _ITEMS = (
 )
 _EDITS = (
     select(unit_edits.c.made_at, unit_edits.c.fields)
-    .join(units, units.c.id == unit_edits.c.unit)
+    .join(units, refers(unit_edits.c.unit, units))
     .where(units.c.bank == bindparam("bank"), units.c.unit_id == bindparam("unit_id"))
     .order_by(unit_edits.c.id)
 )
@@ -121,7 +128,7 @@ _OF_MESSAGES = (
     .distinct()
     .select_from(unit_sources)
     .join(place_list, is_at_place(unit_sources))
-    .join(units, units.c.id == unit_sources.c.unit)
+    .join(units, refers(unit_sources.c.unit, units))
     .where(
         units.c.closed_at.is_not(None) == bindparam("closed"),
         among(units.c.kind, "kinds"),
@@ -259,7 +266,7 @@ def sound_units(connection: Connection, bank: str, row: int, ids: IntArray) -> d
     """
     rows = _by_rows(connection, _UNITS, row, ids)
     sound = {unit: fields for unit, checksum, *fields in rows if is_sound(fields[:SEALED], checksum)}
-    records = records_of(connection, {unit: fields[_RECORDS] for unit, fields in sound.items()})
+    records = records_of(connection, row, {unit: fields[_RECORDS] for unit, fields in sound.items()})
     return {
         unit: unit_from(tuple(fields), bank, records[unit])
         for unit, fields in sound.items()

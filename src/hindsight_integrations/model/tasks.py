@@ -79,10 +79,12 @@ class TaskClaim:
     """One lease of a task; invalid after the task is leased again.
 
     Attributes:
+        bank: the name of the task's bank.
         task: the task's id.
         lease: the number of the lease, from 1.
     """
 
+    bank: str
     task: int
     lease: int
 
@@ -122,4 +124,4 @@ class Task:
     @property
     def claim(self) -> TaskClaim:
         """The latest lease of the task."""
-        return TaskClaim(self.id, self.lease)
+        return TaskClaim(self.bank, self.id, self.lease)
