@@ -60,7 +60,7 @@ class Server:
             new = ("-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C.UTF-8")
             self._run("initdb", *new)
         else:
-            self._run("pg_basebackup", "-R", "-h", str(standby_of.folder), "-U", "postgres")
+            self._run("pg_basebackup", "-c", "fast", "-R", "-h", str(standby_of.folder), "-U", "postgres")
 
     def start(self, *settings: str) -> None:
         """Start it, and wait until it accepts connections.

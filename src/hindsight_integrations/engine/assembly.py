@@ -128,9 +128,13 @@ class AsyncHindsight(Engine):
         chosen = _language_model(settings.model if model is None else model, settings)
         _check_extraction(chosen, settings)
         embedder = _embedder(embeddings, settings)
-        time = clock or SystemClock()
         ledger, storage = _store(
-            path, settings, time, read_only=read_only, accept_loss=accept_loss, cache=_cache(cache, path)
+            path,
+            settings,
+            clock or SystemClock(),
+            read_only=read_only,
+            accept_loss=accept_loss,
+            cache=_cache(cache, path),
         )
         writers = settings.storage.connections if is_database(path) else 1
         workers = Workers(settings.storage.reader_threads, writers)
@@ -141,7 +145,7 @@ class AsyncHindsight(Engine):
             reranker=_reranker(reranker, settings),
             tokens=default_token_counter(),
             time_parser=time_parser,
-            clock=time,
+            clock=ledger.clock,
             workers=workers,
             config=settings,
             languages=languages,
