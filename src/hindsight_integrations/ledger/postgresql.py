@@ -329,9 +329,9 @@ class PostgresDatabase(Database):
         try:
             yield
         except PoolTimeout as error:
-            reason = f"all connections of this process were in use for {POOL_SECONDS} s"
             raise LedgerUnreachable(
-                self.path, f"{reason}; use a higher StorageConfig(connections=)"
+                self.path,
+                f"all connections of this process were in use for {POOL_SECONDS} s; use a higher StorageConfig(connections=)",
             ) from error
         except DBAPIError as error:
             raise self._convert(error, bank) from error
