@@ -215,10 +215,10 @@ def test_a_statement_that_takes_too_long_names_the_limit(databases: Databases, o
 
 
 def test_transactions_are_not_left_idle(databases: Databases, opened: Opened) -> None:
-    """A memory works under a server that ends transactions that are idle for a tenth of a second."""
+    """A memory works under a server that ends transactions that are idle for a second."""
     address = databases.address("limited")
     execute(address, "DROP ROLE IF EXISTS nervous", "CREATE ROLE nervous LOGIN SUPERUSER")
-    execute(address, "ALTER ROLE nervous SET idle_in_transaction_session_timeout = '100ms'")
+    execute(address, "ALTER ROLE nervous SET idle_in_transaction_session_timeout = '1s'")
     try:
         engine = opened(as_user(address, "nervous"))
         bank = engine.bank("alice")

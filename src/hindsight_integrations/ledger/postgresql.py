@@ -404,7 +404,6 @@ _DISK_FULL = "53100"
 _ADVICE = {
     _DISK_FULL: "free disk space on the server",
     "57014": "if statement_timeout ended it, raise that of the user",
-    "25P03": "raise the user's idle_in_transaction_session_timeout",
 }
 # Classes of codes: connection, rights to connect, resources, shutdown, no such database.
 _UNREACHABLE = {"08", "28", "53", "57", "3D"}
