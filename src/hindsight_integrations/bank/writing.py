@@ -154,6 +154,7 @@ class WritingVerbs(BankVerbs):
         Raises:
             InvalidRequest: batch_size is out of range, or the engine was opened read-only.
             EngineClosed: the engine was closed; batches committed before are kept.
+            LedgerUnreachable, BankLocked: as for `retain`; batches committed before are kept, so repeat the call.
         """
         size = checked_count(batch_size, "batch_size", most=10_000)
         requests = [self._request(item) for item in items_of(checked_list(items, "items"))]

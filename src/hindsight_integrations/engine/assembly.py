@@ -131,11 +131,10 @@ class AsyncHindsight(Engine):
         chosen = _language_model(settings.model if model is None else model, settings)
         _check_extraction(chosen, settings)
         embedder = _embedder(embeddings, settings)
-        time = clock or SystemClock()
         ledger, storage = _store(
             path,
             settings,
-            time,
+            clock or SystemClock(),
             read_only=read_only,
             accept_loss=accept_loss,
             cache=_cache(cache, path, read_only=read_only),
@@ -149,7 +148,7 @@ class AsyncHindsight(Engine):
             reranker=_reranker(reranker, settings),
             tokens=default_token_counter(),
             time_parser=time_parser,
-            clock=time,
+            clock=ledger.clock,
             workers=workers,
             config=settings,
             languages=languages,

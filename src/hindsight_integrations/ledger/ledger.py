@@ -353,6 +353,11 @@ class Ledger(LedgerReader):
         return revision
 
     @property
+    def clock(self) -> Clock:
+        """The clock of due times, leases and timestamps; on PostgreSQL the system clock follows the server's."""
+        return self._database.clock
+
+    @property
     def shared(self) -> bool:
         """Whether other processes may change it while it is open here."""
         return self._database.shared

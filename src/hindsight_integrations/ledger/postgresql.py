@@ -71,6 +71,9 @@ IDLE_SECONDS = 60
 """After this time the server ends a transaction whose process does nothing, and so frees the bank."""
 
 CONNECT_SECONDS = 10
+SILENT_SECONDS = 20
+"""After this time without a sign of life from its machine, a server counts as lost; Linux alone would wait for minutes."""
+
 POOL_SECONDS = 30
 RESTED_SECONDS = 5
 """A connection that was idle for longer is tried before its use: the server may have been restarted."""
@@ -313,6 +316,9 @@ class PostgresDatabase(Database):
                 connect_args={
                     **options,
                     "connect_timeout": CONNECT_SECONDS,
+                    "keepalives_idle": SILENT_SECONDS // 2,
+                    "keepalives_interval": SILENT_SECONDS // 4,
+                    "tcp_user_timeout": SILENT_SECONDS * 1000,
                     "application_name": f"hindsight {socket.gethostname()}:{os.getpid()}",
                 },
                 execution_options=OPTIONS,
@@ -331,6 +337,7 @@ class PostgresDatabase(Database):
         return engine
 
     def _dispose(self) -> None:
+        """Close the connections that are not in use; the pools open new ones."""
         for engine in (self._read_engine, self._write_engine):
             engine.dispose()
 
@@ -340,7 +347,8 @@ class PostgresDatabase(Database):
             yield
         except PoolTimeout as error:
             raise LedgerUnreachable(
-                self.path, f"all connections of this process were in use for {POOL_SECONDS} s"
+                self.path,
+                f"all connections of this process were in use for {POOL_SECONDS} s; use a higher StorageConfig(connections=)",
             ) from error
         except DBAPIError as error:
             raise self._convert(error, bank) from error
@@ -357,7 +365,11 @@ class PostgresDatabase(Database):
             return LedgerReadOnly(self.path, reason)
         if "prepared statement" in reason:
             reason = f"{reason}; behind PgBouncer, add ?prepare_threshold=none to the address"
-        if not code or code[:2] in _UNREACHABLE or error.connection_invalidated:
+        if code in _ADVICE:
+            reason = f"{reason}; {_ADVICE[code]}"
+        if error.connection_invalidated:
+            self._dispose()  # the other connections were lost too, or will be replaced at little cost
+        if code != _DISK_FULL and (not code or code[:2] in _UNREACHABLE or error.connection_invalidated):
             return LedgerUnreachable(self.path, reason)
         return LedgerFailed(self.path, reason)
 
@@ -406,6 +418,11 @@ _HOLDER = select(_activity.c.pid, _activity.c.application_name).join_from(
 
 _LOCK_NOT_AVAILABLE = "55P03"
 _READ_ONLY = {"25006", "42501"}  # a standby or a read-only session; missing rights
+_DISK_FULL = "53100"
+_ADVICE = {
+    _DISK_FULL: "free disk space on the server",
+    "57014": "if statement_timeout ended it, raise that of the user",
+}
 # Classes of codes: connection, rights to connect, resources, shutdown, no such database.
 _UNREACHABLE = {"08", "28", "53", "57", "3D"}
 

@@ -14,7 +14,14 @@ from itertools import chain
 from typing import Any
 
 from hindsight_integrations.config import AS_SET, ExtractionOptions
-from hindsight_integrations.errors import BankForgotten, EngineClosed, HindsightError, RevisionConflict
+from hindsight_integrations.errors import (
+    BankForgotten,
+    BankLocked,
+    EngineClosed,
+    HindsightError,
+    LedgerUnreachable,
+    RevisionConflict,
+)
 from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.ledger.values import Receipt
 from hindsight_integrations.model.results import (
@@ -394,6 +401,9 @@ def _known(request: RetainRequest) -> Proposal:
 Given = RetainRequest | HindsightError
 """A validated item, or the error that its validation raised."""
 
+STOPPING = (EngineClosed, BankForgotten, BankLocked, LedgerUnreachable)
+"""Errors that every further item would meet as well, some of them after a long wait."""
+
 
 async def retain_many(
     items: Sequence[Given],
@@ -472,7 +482,7 @@ async def _retain_together(
     try:
         results = await store(proposals, projector, services) if proposals else []
         stored = iter([ItemOutcome(result) for result in results])
-    except (EngineClosed, BankForgotten):
+    except STOPPING:
         raise
     except HindsightError as error:
         stored = iter([ItemOutcome(None, error)] if len(proposals) == 1 else [None] * len(proposals))
@@ -487,7 +497,7 @@ async def _read(
     try:
         async with gate:
             proposal = await prepare(item, projector, services)
-    except (EngineClosed, BankForgotten):
+    except STOPPING:
         raise
     except HindsightError as error:
         return ItemOutcome(None, error)
@@ -499,7 +509,7 @@ async def _retain_alone(item: Given, projector: Projector, services: Services) -
         return ItemOutcome(None, item)
     try:
         return ItemOutcome(await retain([item], projector, services))
-    except (EngineClosed, BankForgotten):
+    except STOPPING:
         raise
     except HindsightError as error:
         return ItemOutcome(None, error)
