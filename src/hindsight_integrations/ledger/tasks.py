@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -40,9 +40,13 @@ KEYED = tasks.c.key != literal_column("''")
 The empty string is a literal, as in the partial index on keys; a parameter would not match it.
 """
 
+BATCHED = tasks.c.batch != literal_column("''")
+"""Condition: the task belongs to a batch; written as in the partial index."""
+
 _TASKS = select(tasks, banks.c.name).join_from(tasks, banks)
 _BANK_TASKS = _TASKS.where(tasks.c.bank == bindparam("bank")).order_by(tasks.c.id)
 _TASK = _TASKS.where(tasks.c.id == bindparam("id"))
+_SOME_TASKS = _TASKS.where(among(tasks.c.id, "ids"))
 _KEYED_TASK = _TASKS.where(
     tasks.c.bank == bindparam("bank"),
     tasks.c.kind == bindparam("kind"),
@@ -100,6 +104,37 @@ _LEASES = {
     for early in (False, True)
     for of_bank in (False, True)
 }
+
+
+def _lease_others(*, early: bool) -> Update:
+    """Build the UPDATE that leases the other due tasks of a batch, without those that another process is leasing."""
+    due = _task.c.early if early else _task.c.due
+    others = (
+        select(_task.c.id)
+        .where(
+            _task.c.bank == bindparam("of"),
+            _task.c.kind == bindparam("of_kind"),
+            _task.c.batch == bindparam("in_batch"),
+            _task.c.batch != literal_column("''"),
+            _task.c.due.is_not(None),
+            due <= bindparam("now"),
+        )
+        .with_for_update(skip_locked=True, of=_task)
+    )
+    return (
+        update(tasks)
+        .where(tasks.c.id.in_(others))
+        .values(
+            state=_LEASED,
+            attempts=tasks.c.attempts + 1,
+            lease=tasks.c.lease + 1,
+            lease_until=bindparam("until"),
+        )
+        .returning(tasks.c.id)
+    )
+
+
+_LEASE_OTHERS = {early: _lease_others(early=early) for early in (False, True)}
 _NEXT = select(_first(_task.c.due, _task.c.due, _task.c.due.is_not(None))).select_from(_kinds)
 
 # A holder is identified by its lease number: leasing the task again changes it.
@@ -149,6 +184,21 @@ _MAKE_DUE = (
     update(tasks)
     .where(_OF_BANK, among(tasks.c.kind, "kinds"), tasks.c.state.in_([_PENDING, TaskState.DEAD.value]))
     .values(state=_PENDING, attempts=0, uncounted=0, not_before=bindparam("now"), debounce=0)
+)
+
+# Tasks of a batch that wait for others: a task that was made due, leased or failed has no `debounce`.
+_GATHERING = (
+    tasks.c.bank == bindparam("of"),
+    tasks.c.kind == bindparam("of_kind"),
+    tasks.c.batch == bindparam("in_batch"),
+    BATCHED,
+    tasks.c.state == _PENDING,
+    tasks.c.debounce > 0,
+    tasks.c.due > bindparam("now"),
+)
+_GATHERED = select(func.coalesce(func.sum(tasks.c.size), 0)).where(*_GATHERING)
+_POSTPONE = (
+    update(tasks).where(*_GATHERING).values(not_before=bindparam("until"), debounce=bindparam("delay"))
 )
 
 _NEW_TASK = insert(tasks)
@@ -219,14 +269,14 @@ class TaskQueue:
         """Lease the task of these kinds that has been due longest; None if none is due.
 
         PENDING tasks whose time has come and LEASED tasks whose lease has ended are due. The lease counts as
-        an attempt and is durable before this returns.
+        an attempt and is durable before this returns. The due tasks of the same batch are leased with it.
 
         Args:
             kinds: the kinds the caller can process.
             lasting: how long the lease lasts unless it is renewed.
             bank: only tasks of this bank; None means all banks, at the same cost.
             besides: banks to skip, for workers that process one task of a bank at a time.
-            early: ignore the delay of keyed tasks that were not leased since they were enqueued.
+            early: ignore the delay of keyed and batched tasks that were not leased since they were enqueued.
 
         Raises:
             BankNotFound: there is no bank of that name.
@@ -236,8 +286,18 @@ class TaskQueue:
             values = {**_kind_values(kinds, besides), "now": now, "until": now + lasting // _MICROSECOND}
             if bank is not None:
                 values["of"] = find_bank(connection, bank).id
-            task = connection.execute(_LEASES[early, bank is not None], values).scalar()
-            return None if task is None else _task_from(connection.execute(_TASK, {"id": task}).one())
+            leased = connection.execute(_LEASES[early, bank is not None], values).scalar()
+            if leased is None:
+                return None
+            row = connection.execute(_TASK, {"id": leased}).one()
+            task = _task_from(row)
+            if not task.batch:
+                return task
+            batch = {"of": row.bank, "of_kind": task.kind.value, "in_batch": task.batch}
+            values = {**batch, "now": now, "until": values["until"]}
+            others = connection.scalars(_LEASE_OTHERS[early], values).all()
+            rows = connection.execute(_SOME_TASKS, {"ids": others}) if others else ()
+            return replace(task, others=tuple(map(_task_from, rows)))
 
     def renew(self, claim: TaskClaim, *, lasting: timedelta) -> bool:
         """Extend a lease from now on; return False if it is no longer valid: taken over, taken back, or done."""
@@ -304,15 +364,30 @@ def enqueue(
     connection: Connection, bank: int, writes: Collection[TaskWrite], now: datetime
 ) -> tuple[Task, ...]:
     """Insert tasks, in order, or update those with an existing key; unchanged tasks are not written."""
-    return tuple(_enqueued(connection, _new_row(bank, write, now)) for write in writes)
+    return tuple(_enqueued(connection, bank, write, now) for write in writes)
 
 
-def _enqueued(connection: Connection, row: Values) -> Task:
+def _enqueued(connection: Connection, bank: int, write: TaskWrite, now: datetime) -> Task:
+    row = _new_row(bank, write, now)
+    if write.batch is not None:
+        _make_room(connection, row, write.batch.room, now)
     task = connection.execute(_ENQUEUE_ONE, row).scalar()
     if task is None:  # it exists and stays unchanged
         by_key = {name: row[name] for name in ("bank", "kind", "key")}
         return _task_from(connection.execute(_KEYED_TASK, by_key).one())
     return _task_from(connection.execute(_TASK, {"id": task}).one())
+
+
+def _make_room(connection: Connection, row: Values, room: int, now: datetime) -> None:
+    """Postpone the waiting tasks of a new task's batch; if there is no room beside them, make them due instead."""
+    batch = {"of": row["bank"], "of_kind": row["kind"], "in_batch": row["batch"], "now": to_micros(now)}
+    full = connection.execute(_GATHERED, batch).scalar_one() + row["size"] > room
+    due = (
+        {"until": batch["now"], "delay": 0}
+        if full
+        else {"until": row["not_before"], "delay": row["debounce"]}
+    )
+    connection.execute(_POSTPONE, {**batch, **due})
 
 
 def enqueue_keys(connection: Connection, bank: int, writes: Collection[TaskWrite], now: datetime) -> None:
@@ -329,7 +404,9 @@ def _new_row(bank: int, write: TaskWrite, now: datetime) -> dict[str, Any]:
         "payload": write.payload,
         "state": _PENDING,
         "not_before": to_micros(now) + delay,
-        "debounce": delay if write.key else 0,
+        "debounce": delay if write.key or write.batch else 0,
+        "batch": write.batch.name if write.batch else "",
+        "size": write.batch.size if write.batch else 0,
         "last_error": write.reason,
     }
 
@@ -392,4 +469,5 @@ def _task_from(row: Row[Any]) -> Task:
         lease_until=None if row.lease_until is None else from_micros(row.lease_until),
         reason=row.last_error,
         payload=row.payload,
+        batch=row.batch,
     )

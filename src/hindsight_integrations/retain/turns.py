@@ -6,6 +6,7 @@ its facts removes the turn.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,10 +16,11 @@ from zoneinfo import ZoneInfo
 
 from pydantic import TypeAdapter, ValidationError
 
+from hindsight_integrations.config import GATHERINGS, ExtractionOptions, RetainConfig
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import Parked
-from hindsight_integrations.model.tasks import Task, TaskKind, TaskWrite
+from hindsight_integrations.model.tasks import Batch, Task, TaskKind, TaskWrite
 from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.units import NAMESPACE, MemoryUnit, UnitKind
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite, UnitWrite
@@ -56,23 +58,59 @@ class StoredPassage:
 _PASSAGE, _ORIGIN = TypeAdapter(StoredPassage), TypeAdapter(Origin)
 
 
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The wait of messages for others of their conversation.
+
+    Attributes:
+        quiet: the time without a new message after which they are extracted.
+        characters: the amount of text for which they wait at most.
+        namespace: the message list within the thread.
+    """
+
+    quiet: timedelta
+    characters: int
+    namespace: str
+
+
+def gathered(options: ExtractionOptions, settings: RetainConfig) -> Gathered | None:
+    """Return the wait that the options of a retain ask for; None if its messages are extracted each turn."""
+    gathering = GATHERINGS.get(options.extract)
+    if gathering is None:
+        return None
+    return Gathered(gathering.quiet, gathering.passages * settings.passage_characters, options.namespace)
+
+
+def _batch(gathered: Gathered, passage: StoredPassage, origin: Origin) -> Batch:
+    """Return the batch of a passage: only messages of one list with the same tags, context and entities share a prompt.
+
+    The name is a hash, since the name of a batch is not erased with the messages.
+    """
+    entities = sorted(mention.text for mention in origin.entities)
+    shared = [origin.thread, gathered.namespace, origin.context, origin.tags, entities]
+    name = hashlib.sha256(json.dumps(shared).encode()).hexdigest()
+    return Batch(name, sum(len(message.text) for message in passage.messages), gathered.characters)
+
+
 def waiting_tasks(
     waiting: Iterable[UnextractedPassage],
     origin: Origin,
     speakers: Mapping[MessageKey, str],
     *,
     ordinals: Sequence[int] = (),
+    gathered: Gathered | None = None,
 ) -> list[WaitingPassage]:
     """Create a task for each waiting passage of an extraction.
 
     Queued passages are due immediately, since the model may be available again. Parked ones are delayed, since the model has
-    just failed on them three times.
+    just failed on them three times. Waiting ones are due with others of their conversation.
 
     Args:
         waiting: the passages.
         origin: the origin of the passages.
         speakers: the speaker of each message of the conversation; empty for a document.
         ordinals: the ordinal of each chunk within its document; empty means 0, 1, 2 ...
+        gathered: the wait of passages of kind EXTRACT_WAITING; None if there are none.
     """
     passages = []
     for item in waiting:
@@ -88,13 +126,17 @@ def waiting_tasks(
             keys=keys,
         )
         source = replace(origin, moments={each: at for each, at in origin.moments.items() if each in ids})
-        delay = PARKED_REST if item.kind is TaskKind.EXTRACT_PARKED else timedelta(0)
-        task = TaskWrite(item.kind, _payload(passage, source), delay, item.reason)
+        task = TaskWrite(item.kind, stored_payload(passage, source), timedelta(0), item.reason)
+        if item.kind is TaskKind.EXTRACT_PARKED:
+            task = replace(task, delay=PARKED_REST)
+        elif item.kind is TaskKind.EXTRACT_WAITING and gathered:
+            task = replace(task, delay=gathered.quiet, batch=_batch(gathered, passage, source))
         passages.append(WaitingPassage(task, frozenset(keys)))
     return passages
 
 
-def _payload(passage: StoredPassage, origin: Origin) -> str:
+def stored_payload(passage: StoredPassage, origin: Origin) -> str:
+    """Serialise a passage and its origin as the payload of a task."""
     fields = {
         **_ORIGIN.dump_python(origin, mode="json"),
         **_PASSAGE.dump_python(passage, mode="json"),
@@ -117,9 +159,15 @@ def stored_passage(task: Task) -> tuple[StoredPassage, Origin]:
         ) from error
 
 
-def parked(tasks: Iterable[Task], kind: TaskKind) -> tuple[Parked, ...]:
-    """Return the enqueued tasks of one kind, for the result."""
-    return tuple(Parked(stored_passage(t)[0].chunk, t.reason, t.id) for t in tasks if t.kind is kind)
+def parked_again(passage: StoredPassage, origin: Origin, reason: str) -> WaitingPassage:
+    """Create the task that tries a passage alone, after the model gave no usable answer to it among others."""
+    task = TaskWrite(TaskKind.EXTRACT_PARKED, stored_payload(passage, origin), PARKED_REST, reason)
+    return WaitingPassage(task, frozenset(passage.keys))
+
+
+def parked(tasks: Iterable[Task], *kinds: TaskKind) -> tuple[Parked, ...]:
+    """Return the enqueued tasks of some kinds, for the result."""
+    return tuple(Parked(stored_passage(t)[0].chunk, t.reason, t.id) for t in tasks if t.kind in kinds)
 
 
 def waiting_id(origin: Origin, message: Message) -> str:
