@@ -242,6 +242,11 @@ class WaitingPart:
         """The length of the messages."""
         return sum(len(message.text) for message in self.stored.messages)
 
+    @property
+    def waiting(self) -> list[str]:
+        """The ids of the waiting turns of the messages."""
+        return [waiting_id(self.origin, message) for message in self.stored.messages]
+
 
 def present_passages(parts: Sequence[WaitingPart], bank: Projector, limit: int) -> list[list[WaitingPart]]:
     """Group the messages of tasks into passages, without edited messages and replaced parts of documents.
@@ -298,11 +303,7 @@ async def extract_waiting(task: Task, llm: LLMExtractor, projector: Projector, s
         ModelError: the model is unavailable, or the answer to a task without others is still malformed after repairs.
         TaskClosed: the lease has expired; nothing was written.
     """
-    # A task restored from an archive may name another bank.
-    parts = [
-        WaitingPart(stored, replace(origin, bank=projector.name))
-        for stored, origin in map(stored_passage, task.members)
-    ]
+    parts = [WaitingPart(*stored_passage(each)) for each in task.members]
     grouped = await services.workers.read(present_passages, parts, projector, llm.limit)
     extraction = await _extract_again(grouped, llm, projector, services)
     if extraction.waiting and not task.others:
@@ -312,21 +313,20 @@ async def extract_waiting(task: Task, llm: LLMExtractor, projector: Projector, s
     failed = {item.chunk: item.reason for item in extraction.waiting}
     answered = [part for place, some in enumerate(grouped) if place not in failed for part in some]
     again = [(part, reason) for place, reason in failed.items() for part in grouped[place]]
-    origin = _joint_origin(parts)
+    origin = _joint_origin(parts, projector.name)
     by_id = {message.id or "": message for part in answered for message in part.stored.messages}
     drafts, dropped = draft_facts(
         extraction, origin, ordinals=[some[0].stored.chunk for some in grouped], messages=by_id
     )
     messages = whole_messages([key for part in parts for key in part.stored.keys], by_id.values())
     moments = {key.place: origin.moments[key.message_id] for key in messages}
-    kept = {waiting_id(origin, message) for part, _ in again for message in part.stored.messages}
-    waiting = dict.fromkeys(waiting_id(origin, message) for part in parts for message in part.stored.messages)
+    kept = {unit_id for part, _ in again for unit_id in part.waiting}
     proposal = Proposal(
         drafts=_with_metadata(drafts, parts),
         speakers=frozenset(speaker for part in parts for speaker in part.stored.speakers),
         turns=turns_of(messages, moments, origin.tags) if services.config.retain.source_turns else (),
         completed=tuple(each.claim for each in task.members),
-        extracted=tuple(unit_id for unit_id in waiting if unit_id not in kept),
+        extracted=tuple(unit_id for part in parts for unit_id in part.waiting if unit_id not in kept),
         waiting=tuple(parked_again(part.stored, part.origin, reason) for part, reason in again),
         dropped=(*extraction.dropped, *dropped),
         forget=forgettings(extraction.forget, origin),
@@ -371,11 +371,14 @@ async def _extract_again(
     return await without_recalled(extraction, passages, projector, services, dropped=own)
 
 
-def _joint_origin(parts: Sequence[WaitingPart]) -> Origin:
-    """Return the origin of the messages of several tasks, which differ in their metadata only."""
+def _joint_origin(parts: Sequence[WaitingPart], bank: str) -> Origin:
+    """Return the origin of the messages of several tasks, which differ in their metadata only.
+
+    The bank is named, since a task that was restored from an archive may name another one.
+    """
     moments = {message: at for part in parts for message, at in part.origin.moments.items()}
     last = max(part.origin.mentioned_at for part in parts)
-    return replace(parts[-1].origin, moments=moments, mentioned_at=last)
+    return replace(parts[-1].origin, bank=bank, moments=moments, mentioned_at=last)
 
 
 def _with_metadata(drafts: Sequence[UnitDraft], parts: Sequence[WaitingPart]) -> list[UnitDraft]:
