@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -12,10 +11,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
+from stating_model import Stating, passage_of
 from waiting_work import until
 
 from hindsight_integrations import (
@@ -36,37 +35,7 @@ from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 Opener = Callable[..., Hindsight]
 QUIET, HOUR = timedelta(minutes=5), timedelta(hours=1)
-LINE = re.compile(r"^\[(?P<id>[^\]]+)\] \([^)]*\) (?P<speaker>[^:]+): (?P<text>.+)$", re.MULTILINE)
 UNOBSERVED = ObservationConfig("off")
-
-
-def passage_of(messages: list[BaseMessage]) -> list[tuple[str, str, str]]:
-    """The (id, speaker, text) of the messages to extract in a prompt."""
-    text = str(messages[1].text)
-    return LINE.findall(text[text.index("<<<PASSAGE") : text.index("PASSAGE>>>")])
-
-
-class Stating(ScriptedModel):
-    """States what each message of a passage says; gives no usable answer to a passage with the word `poison`."""
-
-    poison: str = ""
-    outage: bool = False
-
-    def __init__(self) -> None:
-        super().__init__(self._facts)
-
-    @property
-    def passages(self) -> list[list[str]]:
-        """The ids of the messages in each call."""
-        return [[place for place, *_ in passage_of(messages)] for messages in self.prompts]
-
-    def _facts(self, messages: list[BaseMessage]) -> Any:
-        said = passage_of(messages)
-        if self.outage:
-            raise ConnectionError("it is off")
-        if self.poison and any(self.poison in text for *_, text in said):
-            return "no JSON"
-        return {"facts": [{"what": text, "sources": [place]} for place, _, text in said]}
 
 
 @pytest.fixture
@@ -413,11 +382,13 @@ class Killing(Stating):
             killed()
         return super()._facts(messages)
 
-config = HindsightConfig(storage=StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5), observations=UNOBSERVED)
+talk = [Message(f"I own kayak {n}.", "Alice", f"2024-06-12T09:{n:02}", f"m{n}") for n in range(1, last + 1)]
+storage = StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5)
+config = HindsightConfig(storage=storage, observations=ObservationConfig("off"))
 clock = FrozenClock()
 engine = Hindsight.open(folder, model=Killing(), embeddings=HashEmbedder(), reranker=None, config=config, clock=clock)
 bank = engine.bank("alice")
-bank.threads.follow(talk(last), thread="t", extract="idle")
+bank.threads.follow(talk, thread="t", extract="idle")
 if moment == "after keeping":
     killed()
 if moment == "after the commit":
@@ -436,9 +407,8 @@ def test_killed_between_keeping_and_extracting_nothing_is_lost_or_doubled(
     moments = ["after keeping", "during the call", "after the commit"] * 3
     folder = tmp_path / "memory"
     for kill, moment in enumerate(moments, 1):
-        here = str(Path(__file__).parent)
         done = subprocess.run(
-            [sys.executable, "-c", KILLED, str(folder), moment, str(2 * kill), here],
+            [sys.executable, "-c", KILLED, str(folder), moment, str(2 * kill)],
             check=False,
             env=dict(os.environ),
             timeout=120,
