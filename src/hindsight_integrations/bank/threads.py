@@ -67,7 +67,7 @@ class AsyncThreads(BankVerbs):
             metadata: values stored with every memory.
             on_model_failure: as in `retain`.
             background: as in `retain`.
-            extraction_timeout_s: as in `retain`.
+            extraction_timeout_s: as in `retain`; it does not limit the extraction of messages that have waited.
             extract: when facts are extracted. "turn": at once. "idle": the messages are found as they are, and extracted together
                 when they fill a passage (`RetainConfig.chunk_characters`), when the conversation has been quiet for 5
                 minutes, or by `tasks.settle`. "session": only by `tasks.settle`, after 10 passages or after an hour. The worker does it;

@@ -233,6 +233,7 @@ class RetainResult(Displayed):
             "ambiguous": len(self.ambiguous),
             "superseded": len(self.superseded),
             "restored": len(self.restored),
+            "created from waiting messages": self.settled.created,
         }
         said = [f"{number:,} {word}" for word, number in amounts.items() if number]
         behind = [f"{index} index behind" for index in self.behind]

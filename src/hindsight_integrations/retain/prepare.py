@@ -53,7 +53,7 @@ from hindsight_integrations.retain.recalled_text import (
     worth_remembering,
 )
 from hindsight_integrations.retain.replacing import names_of_entities
-from hindsight_integrations.retain.turns import gathered, turns_of, waiting_tasks, waiting_turns
+from hindsight_integrations.retain.turns import turns_of, waiting_tasks, waiting_turns
 from hindsight_integrations.retain.verbatim import VerbatimExtractor, in_pieces, passages, questions_answered
 from hindsight_integrations.services import Services
 from hindsight_integrations.validation.intake import (
@@ -421,9 +421,8 @@ async def _waiting_passages(
     options: ExtractionOptions,
 ) -> tuple[WaitingPassage, ...]:
     """Return the waiting passages of a conversation, with the turns that recall finds until they are extracted."""
-    passages = waiting_tasks(
-        extraction.waiting, origin, speakers, gathered=gathered(options, services.config.retain)
-    )
+    limit = services.config.retain.passage_characters
+    passages = waiting_tasks(extraction.waiting, origin, speakers, options=options, limit=limit)
 
     def with_units() -> tuple[WaitingPassage, ...]:
         return tuple(

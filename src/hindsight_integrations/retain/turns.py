@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import TypeAdapter, ValidationError
 
-from hindsight_integrations.config import GATHERINGS, ExtractionOptions, RetainConfig
+from hindsight_integrations.config import AS_SET, GATHERINGS, ExtractionOptions
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import Parked
@@ -58,38 +58,21 @@ class StoredPassage:
 _PASSAGE, _ORIGIN = TypeAdapter(StoredPassage), TypeAdapter(Origin)
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """The wait of messages for others of their conversation.
-
-    Attributes:
-        quiet: the time without a new message after which they are extracted.
-        characters: the amount of text for which they wait at most.
-        namespace: the message list within the thread.
-    """
-
-    quiet: timedelta
-    characters: int
-    namespace: str
-
-
-def gathered(options: ExtractionOptions, settings: RetainConfig) -> Gathered | None:
-    """Return the wait that the options of a retain ask for; None if its messages are extracted each turn."""
-    gathering = GATHERINGS.get(options.extract)
-    if gathering is None:
-        return None
-    return Gathered(gathering.quiet, gathering.passages * settings.passage_characters, options.namespace)
-
-
-def _batch(gathered: Gathered, passage: StoredPassage, origin: Origin) -> Batch:
+def _batch(passage: StoredPassage, origin: Origin, namespace: str, *, room: int) -> Batch:
     """Return the batch of a passage: only messages of one list with the same tags, context and entities share a prompt.
 
     The name is a hash, since the name of a batch is not erased with the messages.
+
+    Args:
+        passage: the passage.
+        origin: its origin.
+        namespace: the message list within the thread.
+        room: the number of characters that wait at most.
     """
     entities = sorted(mention.text for mention in origin.entities)
-    shared = [origin.thread, gathered.namespace, origin.context, origin.tags, entities]
+    shared = [origin.thread, namespace, origin.context, origin.tags, entities]
     name = hashlib.sha256(json.dumps(shared).encode()).hexdigest()
-    return Batch(name, sum(len(message.text) for message in passage.messages), gathered.characters)
+    return Batch(name, sum(len(message.text) for message in passage.messages), room)
 
 
 def waiting_tasks(
@@ -98,7 +81,8 @@ def waiting_tasks(
     speakers: Mapping[MessageKey, str],
     *,
     ordinals: Sequence[int] = (),
-    gathered: Gathered | None = None,
+    options: ExtractionOptions = AS_SET,
+    limit: int = 0,
 ) -> list[WaitingPassage]:
     """Create a task for each waiting passage of an extraction.
 
@@ -110,8 +94,10 @@ def waiting_tasks(
         origin: the origin of the passages.
         speakers: the speaker of each message of the conversation; empty for a document.
         ordinals: the ordinal of each chunk within its document; empty means 0, 1, 2 ...
-        gathered: the wait of passages of kind EXTRACT_WAITING; None if there are none.
+        options: the options of the retain; they say how long passages of kind EXTRACT_WAITING wait.
+        limit: the number of characters of a passage; unused unless they wait.
     """
+    gathering = GATHERINGS.get(options.extract)
     passages = []
     for item in waiting:
         seen = (*item.passage.before, *item.passage.messages)
@@ -129,8 +115,9 @@ def waiting_tasks(
         task = TaskWrite(item.kind, stored_payload(passage, source), timedelta(0), item.reason)
         if item.kind is TaskKind.EXTRACT_PARKED:
             task = replace(task, delay=PARKED_REST)
-        elif item.kind is TaskKind.EXTRACT_WAITING and gathered:
-            task = replace(task, delay=gathered.quiet, batch=_batch(gathered, passage, source))
+        elif item.kind is TaskKind.EXTRACT_WAITING and gathering:
+            batch = _batch(passage, source, options.namespace, room=gathering.passages * limit)
+            task = replace(task, delay=gathering.quiet, batch=batch)
         passages.append(WaitingPassage(task, frozenset(keys)))
     return passages
 

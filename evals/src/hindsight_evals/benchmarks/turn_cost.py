@@ -30,7 +30,13 @@ from hindsight_evals.datasets.locomo import load_locomo
 from hindsight_evals.datasets.memora import load_memora
 from hindsight_evals.episode import Episode, Session
 from hindsight_integrations import AsyncHindsight, HindsightConfig, Message
-from hindsight_integrations.config import Extract, ObservationConfig
+from hindsight_integrations.config import (
+    Extract,
+    KeywordBackend,
+    ObservationConfig,
+    StorageConfig,
+    VectorBackend,
+)
 from hindsight_integrations.models.protocols import Completion, Prompt
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 
@@ -102,13 +108,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--locomo", type=Path, nargs="*", default=[], help="files of LoCoMo, one conversation each"
     )
+    parser.add_argument(
+        "--extract", type=Extract, nargs="*", default=[*Extract], help="the first one is the whole of shares"
+    )
     parser.add_argument("--out", type=Path, help="write the numbers here as JSON")
     options = parser.parse_args(argv)
     episodes = [load_memora(path) for path in options.memora]
     episodes += [episode for path in options.locomo for episode in load_locomo(path)]
     rows, costs = [], []
     for episode in episodes:
-        measured = [asyncio.run(followed(episode, extract)) for extract in Extract]
+        measured = [asyncio.run(followed(episode, extract)) for extract in options.extract]
         rows += [cost.row(measured[0]) for cost in measured]
         costs += measured
     print(render("calls of the model and tokens of their prompts", HEADER, rows))
@@ -126,7 +135,8 @@ async def followed(episode: Episode, extract: Extract) -> Cost:
     def count_calls() -> None:
         cost.moments += [clock.now()] * (len(model.requests) - len(cost.moments))
 
-    config = HindsightConfig(observations=ObservationConfig(mode="off"))
+    storage = StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5)
+    config = HindsightConfig(storage=storage, observations=ObservationConfig(mode="off"))
     async with AsyncHindsight.open(
         ":memory:", embeddings=HashEmbedder(), reranker=None, model=model, config=config, clock=clock
     ) as engine:
