@@ -364,10 +364,9 @@ def test_an_archive_carries_what_waits(
 
 KILLED = """
 import os, signal, sys
-sys.path.insert(0, sys.argv[4])
-from test_gathered_turns import QUIET, Stating, UNOBSERVED, talk
-from hindsight_integrations import AsyncHindsight, Hindsight, HindsightConfig
-from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from stating_model import Stating
+from hindsight_integrations import Hindsight, HindsightConfig, Message
+from hindsight_integrations.config import KeywordBackend, ObservationConfig, StorageConfig, VectorBackend
 from hindsight_integrations.indexes.projection import BankProjection
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 
