@@ -350,6 +350,37 @@ class OnModelFailure(StrEnum):
     QUEUE = "queue"
 
 
+class Extract(StrEnum):
+    """When the facts of a conversation's new messages are extracted; until then, recall finds the messages themselves."""
+
+    TURN = "turn"
+    """At once, with a model call for each turn."""
+    IDLE = "idle"
+    """Together, when they fill a passage, or when the conversation has been quiet for 5 minutes."""
+    SESSION = "session"
+    """Together, when `settle` ends the session, when they fill 10 passages, or after an hour without a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """How long messages wait for others of their conversation before they are extracted.
+
+    Attributes:
+        quiet: the time without a new message after which they are extracted.
+        passages: the amount of text, in passages, for which they wait at most.
+    """
+
+    quiet: timedelta
+    passages: int
+
+
+GATHERINGS: Mapping[Extract, Gathering] = {
+    Extract.IDLE: Gathering(timedelta(minutes=5), passages=1),
+    Extract.SESSION: Gathering(timedelta(hours=1), passages=10),
+}
+"""The waits of each choice; with TURN nothing waits."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExtractionOptions:
     """Per-retain overrides of the settings.
@@ -359,11 +390,15 @@ class ExtractionOptions:
         background: defer all model calls to tasks, except that VERBATIM extraction does not ask at all which
             memories its messages end.
         timeout_s: overrides `extraction_timeout_s`; None keeps it.
+        extract: when the messages are extracted; no effect on documents.
+        namespace: the message list within the thread whose messages are extracted together.
     """
 
     on_model_failure: OnModelFailure | None = None
     background: bool = False
     timeout_s: float | None = None
+    extract: Extract = Extract.TURN
+    namespace: str = ""
 
 
 AS_SET = ExtractionOptions()
@@ -567,6 +602,7 @@ __all__ = [
     "MOST_OBSERVATIONS",
     "MOST_SHOWN_MEMORIES",
     "EmbedderBackend",
+    "Extract",
     "ExtractionMode",
     "GeneralKnowledge",
     "HindsightConfig",

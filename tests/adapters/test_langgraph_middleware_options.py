@@ -250,6 +250,7 @@ def test_it_works_over_an_async_engine_and_a_bank_of_it(light_config: Any) -> No
         ({"roles": ("system",)}, "roles"),
         ({"background": True}, "background"),
         ({"timeout_s": 0}, "extraction_timeout_s"),
+        ({"extract": "later"}, "extract"),
         ({"name": ""}, "name"),
         ({"name": "a:b"}, "name"),
         ({"name": "a|b"}, "name"),

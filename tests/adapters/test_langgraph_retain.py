@@ -67,6 +67,7 @@ def test_a_turn_is_told_as_an_event_without_its_words(light: Hindsight) -> None:
         "calls": 0,
         "tokens_in": 0,
         "tokens_out": 0,
+        "tokens_cached": 0,
     }
     (second,) = events(graph, said(HumanMessage("It leaks.", id="m2")))
     assert second["created"] == 1

@@ -96,6 +96,7 @@ OPTIONS: list[tuple[Any, str, list[Any]]] = [
     (HindsightMemory, "chat_store", ["sqlite", 7, {}]),
     (HindsightMemory, "context", [7, None]),
     (HindsightMemory, "background", ["often", 7]),
+    (HindsightMemory, "extract", ["later", 7, None]),
     (HindsightMemory, "recall_options", [7, "budget", ["budget"]]),
     (HindsightMemory, "metadata", [7, "k=v"]),
     (HindsightMemory, "tags", [7, "red", [7]]),
@@ -106,6 +107,7 @@ OPTIONS: list[tuple[Any, str, list[Any]]] = [
     (HindsightMemoryBlock, "metadata", [7, "k=v"]),
     (HindsightMemoryBlock, "recall_options", [7, "budget"]),
     (HindsightMemoryBlock, "roles", ["robot", 7, []]),
+    (HindsightMemoryBlock, "extract", ["later", 7, None]),
     (HindsightMemoryBlock, "chat_store", ["sqlite", SimpleChatStore()]),
     (HindsightMemoryBlock, "tokenizer_fn", [7, "gpt2"]),
 ]

@@ -282,7 +282,8 @@ def test_if_the_embedder_fails_too_words_and_date_find_it(opener: Opener, tmp_pa
 def test_without_the_embedder_no_memories_can_be_shown_and_the_turn_waits(opener: Opener) -> None:
     """In a bank that holds something the model is not even asked; the turn is kept, and settled when all is well."""
     embedder = Moody()
-    bank = opened(opener, FACTS, FACTS, embeddings=embedder).bank("alice")
+    greeting = {"facts": [{"what": "Alice said hello."}]}
+    bank = opened(opener, greeting, FACTS, embeddings=embedder).bank("alice")
     bank.retain([Message("Hello.", "Alice", "2024-05-01", id="m1")], thread="earlier")
     embedder.down = True
     assert len(bank.retain(TALK).queued) == 1

@@ -113,7 +113,7 @@ VERBS: Calls = {
     **options("retain", "content"),
     **options("threads.follow", "messages", thread="t"),
     **options("threads.follow", "thread namespace on_fork roles context tags metadata on_model_failure background "
-              "extraction_timeout_s remember", messages=[{"role": "user", "content": "Some text.", "id": "m9"}], thread="t"),
+              "extraction_timeout_s extract remember", messages=[{"role": "user", "content": "Some text.", "id": "m9"}], thread="t"),
     **options("items.get", "keys"),
     **options("items.get", "refresh", keys=[(("a",), "k")]),
     **options("items.write", "writes"),

@@ -36,7 +36,7 @@ from hindsight_integrations.model.requests import (
     TagsMatch,
     TextForm,
 )
-from hindsight_integrations.model.results import RecallResult, RetainResult, UnitPage
+from hindsight_integrations.model.results import RecallResult, RetainResult, UnitPage, retained_values
 from hindsight_integrations.model.time import Window, as_utc
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent
 from hindsight_integrations.recall.listing import UnitFilter, find_page, place_of
@@ -99,7 +99,9 @@ def _counts(result: RetainResult | RecallResult | Reflection) -> dict[str, int]:
         case Reflection():
             counts = {"memories": len(result.units), "opinions": len(result.opinions)}
         case RetainResult():
-            counts = {"created": result.created, "queued": len(result.queued) + len(result.parked)}
+            values = retained_values(result)  # of what waited, too
+            counts = {"created": values["created"], "queued": len(result.queued) + len(result.parked)}
+            return counts | {name: values[name] for name in ("calls", "tokens_in", "tokens_out")}
     return counts | {"calls": result.calls, "tokens_in": result.tokens_in, "tokens_out": result.tokens_out}
 
 

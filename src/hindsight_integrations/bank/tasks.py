@@ -142,8 +142,8 @@ async def run_task(
     """
     if task.attempts > MAX_ATTEMPTS:  # the process was killed at every attempt, so no failure was recorded
         reason = f"it was started {MAX_ATTEMPTS} times and never finished"
-        await services.workers.write(services.ledger.tasks.fail, task.claim, reason=reason, retry_in=None)
-        return TaskRun(Settled(failed={task.id: reason}), TaskClosed(task.id))
+        await services.workers.write(_end_leases, task, services.ledger.tasks, reason=reason, retry_in=None)
+        return TaskRun(_failing(task, reason), TaskClosed(task.id))
     work = asyncio.ensure_future(handler(task))
     keeping = asyncio.ensure_future(_keep(task, work, services, lasting, sleep))
     try:
@@ -162,7 +162,7 @@ async def run_task(
         raise asyncio.CancelledError
     error = TaskClosed(task.id) if lost else work.exception()
     if error is None:
-        return TaskRun(replace(work.result(), done=(task.id,)))
+        return TaskRun(replace(work.result(), done=tuple(each.id for each in task.members)))
     if not isinstance(error, Exception):  # interrupts propagate
         raise error
     return await _failed(task, error, services)
@@ -170,7 +170,25 @@ async def run_task(
 
 def give_back(task: Task, tasks: TaskQueue) -> None:
     """Release a lease: the task is due immediately and its number of attempts does not change. Writer thread only."""
-    tasks.fail(task.claim, reason=task.reason, retry_in=timedelta(0), counted=False)
+    for each in task.members:
+        tasks.fail(each.claim, reason=each.reason, retry_in=timedelta(0), counted=False)
+
+
+def _end_leases(
+    task: Task, tasks: TaskQueue, *, reason: str, retry_in: timedelta | None, counted: bool = True
+) -> None:
+    """End the leases of a task and of those leased with it, all with the same delay. Writer thread only."""
+    for each in task.members:
+        tasks.fail(each.claim, reason=reason, retry_in=retry_in, counted=counted)
+
+
+def _renewed(task: Task, tasks: TaskQueue, *, lasting: timedelta) -> bool:
+    """Renew the leases of a task and of those leased with it; return False if one is no longer valid. Writer thread only."""
+    return all(tasks.renew(each.claim, lasting=lasting) for each in task.members)
+
+
+def _failing(task: Task, reason: str) -> Settled:
+    return Settled(failed={each.id: reason for each in task.members})
 
 
 async def _keep(
@@ -185,7 +203,7 @@ async def _keep(
     while held:
         await sleep(lasting.total_seconds() / RENEWALS)
         try:
-            held = await services.workers.write(services.ledger.tasks.renew, task.claim, lasting=lasting)
+            held = await services.workers.write(_renewed, task, services.ledger.tasks, lasting=lasting)
         except StorageError as error:
             logger.warning("the lease of task %d could not be renewed: %s", task.id, type(error).__name__)
     logger.warning(
@@ -197,7 +215,7 @@ async def _keep(
 async def _failed(task: Task, error: Exception, services: Services) -> TaskRun:
     """Schedule the task again, or mark it DEAD, with the reason."""
     reason = f"{type(error).__name__}: {error}"[:REASON_CHARACTERS]
-    settled = Settled(failed={task.id: reason})
+    settled = _failing(task, reason)
     if isinstance(error, BankNotFound):
         return TaskRun(Settled(), error)
     if isinstance(error, TaskClosed):
@@ -213,7 +231,7 @@ async def _failed(task: Task, error: Exception, services: Services) -> TaskRun:
             asked = min(error.retry_after, LONGEST_DELAY.total_seconds())
             rest = max(rest, timedelta(seconds=asked))
     await services.workers.write(
-        services.ledger.tasks.fail, task.claim, reason=reason, retry_in=rest, counted=counted
+        _end_leases, task, services.ledger.tasks, reason=reason, retry_in=rest, counted=counted
     )
     if isinstance(error, MalformedOutput):
         settled = replace(settled, tokens_in=error.tokens_in, tokens_out=error.tokens_out)
@@ -295,7 +313,7 @@ async def _expire(context: BankContext, task: Task) -> Settled:
 AT_THEIR_TIME = frozenset({TaskKind.EXPIRE_ITEMS})
 """Kinds that must not run before they are due."""
 
-EXTRACTION = frozenset({TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED})
+EXTRACTION = frozenset({TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED, TaskKind.EXTRACT_WAITING})
 
 _HANDLERS: Mapping[TaskKind, Callable[[BankContext, Task], Awaitable[Settled]]] = {
     **dict.fromkeys(EXTRACTION, _extract),
@@ -305,6 +323,15 @@ _HANDLERS: Mapping[TaskKind, Callable[[BankContext, Task], Awaitable[Settled]]] 
     TaskKind.REINFORCE: _reinforce,
     TaskKind.EXPIRE_ITEMS: _expire,
 }
+
+
+async def extract_due(context: BankContext) -> Settled:
+    """Extract the messages that have waited long enough for others of their conversation, as a worker would."""
+    services, settled = context.services, Settled()
+    handler = handlers(context).get(TaskKind.EXTRACT_WAITING)
+    while handler and (task := await lease_task([TaskKind.EXTRACT_WAITING], services, bank=context.name)):
+        settled += (await run_task(task, handler, services)).settled
+    return settled
 
 
 Tasks: TypeAlias = list[Task]  # `list` is a method inside the class

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.reading import observed
+from hindsight_integrations.bank.tasks import extract_due
 from hindsight_integrations.choices import choice
-from hindsight_integrations.config import OnModelFailure
+from hindsight_integrations.config import Extract, OnModelFailure
 from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.results import RetainResult
+from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.turns import OnFork, Role
 from hindsight_integrations.retain.pipeline import ThreadList, follow
@@ -41,6 +44,7 @@ class AsyncThreads(BankVerbs):
         on_model_failure: OnModelFailure | str | None = None,
         background: bool = False,
         extraction_timeout_s: float | None = None,
+        extract: Extract | str = Extract.TURN,
         remember: bool = True,
     ) -> RetainResult:
         """Retain the new messages of a conversation, and invalidate memories made from discarded messages.
@@ -63,7 +67,12 @@ class AsyncThreads(BankVerbs):
             metadata: values stored with every memory.
             on_model_failure: as in `retain`.
             background: as in `retain`.
-            extraction_timeout_s: as in `retain`.
+            extraction_timeout_s: as in `retain`; it does not limit the extraction of messages that have waited.
+            extract: when facts are extracted. "turn": at once. "idle": the messages are found as they are, and extracted together
+                when they fill a passage (`RetainConfig.chunk_characters`), when the conversation has been quiet for 5
+                minutes, or by `tasks.settle`. "session": only by `tasks.settle`, after 10 passages or after an hour. The worker does it;
+                without one, the bank's next call with "idle" or "session", unless `background` is set. No effect without a
+                model, or with verbatim extraction.
             remember: False records the new messages as seen without making memories, so that no later call retains them.
 
         Raises:
@@ -71,7 +80,13 @@ class AsyncThreads(BankVerbs):
             ModelError: extraction or embedding failed; memory is unchanged.
         """
         services = self._context.services
-        options = checked_options(on_model_failure, background, extraction_timeout_s)
+        options = checked_options(
+            on_model_failure,
+            background,
+            extraction_timeout_s,
+            extract,
+            namespace=checked_words(namespace, "namespace"),
+        )
 
         listened_to = checked_roles(roles)
 
@@ -94,11 +109,14 @@ class AsyncThreads(BankVerbs):
         given = ThreadList(
             items=identified(checked_list(messages, "messages")),
             thread=checked_words(thread, "thread"),
-            namespace=checked_words(namespace, "namespace"),
+            namespace=options.namespace,
             at=as_utc(services.clock.now()),
             on_fork=choice(OnFork, on_fork, "on_fork"),
         )
         await services.workers.write(self._context.claim_embedder)
-        return await follow(
+        result = await follow(
             given, requested, self._context, services, remember=checked_flag(remember, "remember")
         )
+        if options.extract is Extract.TURN or options.background or services.worker is not WorkerMode.NONE:
+            return result
+        return replace(result, settled=await extract_due(self._context))

@@ -16,6 +16,7 @@ from langgraph.types import Command, TracePolicy, omit_payload
 
 from hindsight_integrations import InvalidRequest
 from hindsight_integrations.choices import choice
+from hindsight_integrations.config import Extract
 from hindsight_integrations.errors import shown
 from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFrom, BankName, value_of
 from hindsight_integrations.langgraph.nodes import Update, create_recall_node, create_retain_node
@@ -113,6 +114,7 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
             `create_retain_node`.
         background: return once the messages are committed and searchable as they are; a worker extracts facts later.
         timeout_s: time limit for the extraction model, in seconds; None uses the engine's setting.
+        extract: when facts are extracted: "turn", "idle" or "session"; see `create_retain_node`.
         context: describes the conversation to the extraction model ("support chat").
         retain_tags: visibility tags of the retained memories.
         tools: memory tools for the model: True for all except "retain", which the middleware does anyway, or a list of
@@ -143,6 +145,7 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         on_fork: OnFork | str = OnFork.SUPERSEDE,
         background: bool = False,
         timeout_s: float | None = None,
+        extract: Extract | str = Extract.TURN,
         context: str = "",
         retain_tags: Iterable[str] = (),
         tools: bool | Iterable[ToolVerb | str] = False,
@@ -162,6 +165,7 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
             "tags": checked_tags(retain_tags),
             "background": background,
             "timeout_s": timeout_s,
+            "extract": extract,
         }
         recall = create_recall_node(memory, **asked, **shared).called()
         retain = create_retain_node(memory, **retain_options, **shared) if retain_options["roles"] else None

@@ -18,6 +18,7 @@ from langsmith import tracing_context
 
 from hindsight_integrations import InvalidRequest, RetainResult, Settled, tolerance
 from hindsight_integrations.choices import choice
+from hindsight_integrations.config import Extract
 from hindsight_integrations.langgraph.bank_finder import (
     AnyMemory,
     BankFinder,
@@ -60,7 +61,8 @@ class EventKind(StrEnum):
 
     RETAINED = "retained"
     """The turn was retained: `units` (ids of the memories from its new messages), `created` (number of new ones),
-    `superseded` and `restored` (ids), `queued` (passages waiting for extraction)."""
+    `superseded` and `restored` (ids), `queued` (passages waiting for extraction), `calls`, `tokens_in`, `tokens_out` and
+    `tokens_cached` (cost of extraction in this turn)."""
     RECALLED = "recalled"
     """Memories were recalled: `units` (ids), `scores`, `channels`."""
     SETTLED = "settled"
@@ -385,6 +387,7 @@ def create_retain_node(
     on_error: OnError | str = OnError.QUEUE,
     background: bool = False,
     timeout_s: float | None = None,
+    extract: Extract | str = Extract.TURN,
     context: str = "",
     tags: Iterable[str] = (),
     messages_key: str = "messages",
@@ -417,6 +420,10 @@ def create_retain_node(
         background: return once the messages are committed and searchable verbatim; a worker extracts facts later.
         timeout_s: time limit for the extraction model, in seconds; the rest is extracted later. None uses the engine's
             setting.
+        extract: when facts are extracted: "turn", at once; "idle", together with other turns of the conversation, when they
+            fill a passage or it has been quiet for 5 minutes; "session", when `tasks.settle` or a settle node ends the
+            session, at the latest after an hour of quiet. Until then recall finds the messages themselves. The worker extracts them,
+            or else a later turn of the bank.
         context: describes the conversation to the extraction model ("support chat").
         tags: visibility tags of the retained memories.
         messages_key: the state key of the messages.
@@ -430,11 +437,11 @@ def create_retain_node(
         _check_worker(where)
     # Set explicitly, so that the engine's setting does not apply.
     failing = "queue" if policy is OnError.QUEUE else "raise"
-    checked_options(failing, background, timeout_s)
+    extraction = checked_options(failing, background, timeout_s, extract)
     options: dict[str, Any] = {"on_fork": choice(OnFork, on_fork, "on_fork"), "on_model_failure": failing}
     options |= {"roles": tuple(sorted(checked_roles(roles))), "tags": checked_tags(tags)}
     options |= {"context": checked_words(context, "context"), "background": background}
-    options |= {"extraction_timeout_s": timeout_s}
+    options |= {"extraction_timeout_s": timeout_s, "extract": extraction.extract}
 
     def retain(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
         name, place = where.name(state, config), position_of(config)

@@ -873,6 +873,8 @@ tasks = Table(
     integer("lease", server_default="0", archived=False),
     integer("uncounted", server_default="0", archived=False),
     integer("debounce", server_default="0", archived=False),
+    text("batch", archived=False, server_default=""),
+    integer("size", server_default="0", archived=False),
     integer("again", nullable=True, archived=False),
     integer("due", computed=_due("not_before"), nullable=True, archived=False),
     integer("early", computed=_due("not_before - debounce"), nullable=True, archived=False),
@@ -882,6 +884,7 @@ tasks = Table(
     index("tasks_bank_due", "bank", "kind", "due"),
     index("tasks_bank_early", "bank", "kind", "early", where="early IS NOT NULL"),
     index("tasks_leased", "bank", where="lease_until IS NOT NULL"),
+    index("tasks_batch", "bank", "kind", "batch", where="batch <> '' AND due IS NOT NULL"),
     sqlite_autoincrement=True,
 )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Executable,
     Row,
     Select,
     Subquery,
@@ -41,6 +42,9 @@ KEYED = tasks.c.key != literal_column("''")
 The empty string is a literal, as in the partial index on keys; a parameter would not match it.
 """
 
+BATCHED = tasks.c.batch != literal_column("''")
+"""Condition: the task belongs to a batch; written as in the partial index."""
+
 _COLUMNS = (
     "id",
     "kind",
@@ -53,6 +57,7 @@ _COLUMNS = (
     "lease_until",
     "last_error",
     "payload",
+    "batch",
 )
 _TASKS = select(*tasks.c[_COLUMNS], banks.c.name).join_from(tasks, banks)
 _BANK_TASKS = _TASKS.where(tasks.c.bank == bindparam("bank")).order_by(tasks.c.id)
@@ -114,17 +119,44 @@ _FIRST_DUE = {
     for of_bank in (False, True)
 }
 _NEXT = select(_firsts("due", _task.c.due.is_not(None)).c.due)
+_TAKEN = {
+    "state": _LEASED,
+    "attempts": tasks.c.attempts + 1,
+    "lease": tasks.c.lease + 1,
+    "lease_until": bindparam("until"),
+}
 _LEASE = (
     update(tasks)
     .where(in_bank(tasks, "of"), tasks.c.id == bindparam("task"))
-    .values(
-        state=_LEASED,
-        attempts=tasks.c.attempts + 1,
-        lease=tasks.c.lease + 1,
-        lease_until=bindparam("until"),
-    )
+    .values(_TAKEN)
     .returning(*tasks.c[_COLUMNS])
 )
+
+
+def _lease_others(*, early: bool) -> Executable:
+    """Build the UPDATE that leases the other due tasks of a batch, without those that another process is leasing."""
+    due = _task.c.early if early else _task.c.due
+    others = (
+        select(_task.c.id)
+        .where(
+            _task.c.bank == bindparam("of"),
+            _task.c.kind == bindparam("of_kind"),
+            _task.c.batch == bindparam("in_batch"),
+            _task.c.batch != literal_column("''"),
+            _task.c.due.is_not(None),
+            due <= bindparam("now"),
+        )
+        .with_for_update(skip_locked=True, of=_task)
+    )
+    return (
+        update(tasks)
+        .where(in_bank(tasks, "of"), tasks.c.id.in_(others))
+        .values(_TAKEN)
+        .returning(*tasks.c[_COLUMNS])
+    )
+
+
+_LEASE_OTHERS = {early: _lease_others(early=early) for early in (False, True)}
 
 # A holder is identified by its lease number: leasing the task again changes it.
 _HELD = update(tasks).where(
@@ -176,6 +208,21 @@ _MAKE_DUE = (
     update(tasks)
     .where(_OF_BANK, among(tasks.c.kind, "kinds"), tasks.c.state.in_([_PENDING, TaskState.DEAD.value]))
     .values(state=_PENDING, attempts=0, uncounted=0, not_before=bindparam("now"), debounce=0)
+)
+
+# Tasks of a batch that wait for others: a task that was made due, leased or failed has no `debounce`.
+_GATHERING = (
+    tasks.c.bank == bindparam("of"),
+    tasks.c.kind == bindparam("of_kind"),
+    tasks.c.batch == bindparam("in_batch"),
+    BATCHED,
+    tasks.c.state == _PENDING,
+    tasks.c.debounce > 0,
+    tasks.c.due > bindparam("now"),
+)
+_GATHERED = select(func.coalesce(func.sum(tasks.c.size), 0)).where(*_GATHERING)
+_POSTPONE = (
+    update(tasks).where(*_GATHERING).values(not_before=bindparam("until"), debounce=bindparam("delay"))
 )
 
 _NEW_TASK = insert(tasks)
@@ -246,14 +293,14 @@ class TaskQueue:
         """Lease the task of these kinds that has been due longest; None if none is due.
 
         PENDING tasks whose time has come and LEASED tasks whose lease has ended are due. The lease counts as
-        an attempt and is durable before this returns.
+        an attempt and is durable before this returns. The due tasks of the same batch are leased with it.
 
         Args:
             kinds: the kinds the caller can process.
             lasting: how long the lease lasts unless it is renewed.
             bank: only tasks of this bank; None means all banks, at the same cost.
             besides: banks to skip, for workers that process one task of a bank at a time.
-            early: ignore the delay of keyed tasks that were not leased since they were enqueued.
+            early: ignore the delay of keyed and batched tasks that were not leased since they were enqueued.
 
         Raises:
             BankNotFound: there is no bank of that name.
@@ -267,7 +314,12 @@ class TaskQueue:
             if first is None:
                 return None
             leased = {"of": first.bank, "task": first.id, "until": values["until"]}
-            return _task_from(connection.execute(_LEASE, leased).one(), first.name)
+            task = _task_from(connection.execute(_LEASE, leased).one(), first.name)
+            if not task.batch:
+                return task
+            batch = {"of": first.bank, "of_kind": task.kind.value, "in_batch": task.batch}
+            others = connection.execute(_LEASE_OTHERS[early], {**leased, **batch, "now": now})
+            return replace(task, others=tuple(_task_from(row, first.name) for row in others))
 
     def renew(self, claim: TaskClaim, *, lasting: timedelta) -> bool:
         """Extend a lease from now on; return False if it is no longer valid: taken over, taken back, or done."""
@@ -333,10 +385,13 @@ def enqueue(
     connection: Connection, bank: int, writes: Collection[TaskWrite], now: datetime
 ) -> tuple[Task, ...]:
     """Insert tasks, in order, or update those with an existing key; unchanged tasks are not written."""
-    return tuple(_enqueued(connection, _new_row(bank, write, now)) for write in writes)
+    return tuple(_enqueued(connection, bank, write, now) for write in writes)
 
 
-def _enqueued(connection: Connection, row: Values) -> Task:
+def _enqueued(connection: Connection, bank: int, write: TaskWrite, now: datetime) -> Task:
+    row = _new_row(bank, write, now)
+    if write.batch is not None:
+        _make_room(connection, row, write.batch.room, now)
     task = connection.execute(_ENQUEUE_ONE, row).scalar()
     if task is None:  # it exists and stays unchanged
         by_key = {name: row[name] for name in ("bank", "kind", "key")}
@@ -344,6 +399,18 @@ def _enqueued(connection: Connection, row: Values) -> Task:
     else:
         stored = connection.execute(_TASK, {"bank": row["bank"], "id": task}).one()
     return _task_from(stored, stored.name)
+
+
+def _make_room(connection: Connection, row: Values, room: int, now: datetime) -> None:
+    """Postpone the waiting tasks of a new task's batch; if there is no room beside them, make them due instead."""
+    batch = {"of": row["bank"], "of_kind": row["kind"], "in_batch": row["batch"], "now": to_micros(now)}
+    full = connection.execute(_GATHERED, batch).scalar_one() + row["size"] > room
+    due = (
+        {"until": batch["now"], "delay": 0}
+        if full
+        else {"until": row["not_before"], "delay": row["debounce"]}
+    )
+    connection.execute(_POSTPONE, {**batch, **due})
 
 
 def enqueue_keys(connection: Connection, bank: int, writes: Collection[TaskWrite], now: datetime) -> None:
@@ -360,7 +427,9 @@ def _new_row(bank: int, write: TaskWrite, now: datetime) -> dict[str, Any]:
         "payload": write.payload,
         "state": _PENDING,
         "not_before": to_micros(now) + delay,
-        "debounce": delay if write.key else 0,
+        "debounce": delay if write.key or write.batch else 0,
+        "batch": write.batch.name if write.batch else "",
+        "size": write.batch.size if write.batch else 0,
         "last_error": write.reason,
     }
 
@@ -423,4 +492,5 @@ def _task_from(row: Row[*tuple[Any, ...]], bank: str) -> Task:
         lease_until=None if row.lease_until is None else from_micros(row.lease_until),
         reason=row.last_error,
         payload=row.payload,
+        batch=row.batch,
     )

@@ -91,13 +91,14 @@ class MemoryRetained(MemoryEvent):
 
     Attributes:
         units: ids of the memories made from the turn's new messages.
-        created: the number of these that are new.
+        created: the number of new memories, including those of earlier messages that waited for extraction.
         superseded: ids of memories made invalid because their messages were edited or discarded.
         restored: ids of memories made valid again.
         queued: number of passages waiting for extraction.
         calls: number of model calls.
         tokens_in: prompt tokens reported by the model.
         tokens_out: completion tokens reported by the model.
+        tokens_cached: prompt tokens that the model read from its cache, as reported by it.
     """
 
     units: list[str]
@@ -108,6 +109,7 @@ class MemoryRetained(MemoryEvent):
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    tokens_cached: int = 0
 
 
 class MemoryRecalled(MemoryEvent):

@@ -15,6 +15,7 @@ from hindsight_integrations import AsyncMemoryBank, MemoryBank, OnError
 from hindsight_integrations.choices import choice
 from hindsight_integrations.concurrency.sync_loop import SharedLoop
 from hindsight_integrations.concurrency.workers import InFlight
+from hindsight_integrations.config import Extract
 from hindsight_integrations.llamaindex.bank import (
     BankField,
     chat_recall_options,
@@ -104,6 +105,10 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
             retains both. "skip": the chat continues, but the turn of a failing model is not queued. "raise": errors are
             raised. Programming errors (InvalidRequest, a forgotten bank) are always raised, after the message was stored.
         background: with a model, do not wait for extraction; see the bank's `retain`.
+        extract: when facts are extracted: "turn", at once; "idle", together with other turns of the chat, when they fill a
+            passage or the chat has been quiet for 5 minutes; "session", when `flush` ends the session, at the latest after an
+            hour of quiet. Until then recall finds the messages themselves. The worker extracts them, or else a later turn of
+            the bank.
         use_memory: with False, nothing is recalled, and messages that are put are never retained. It can be set at any time:
             `memory.use_memory = False`. The chat history is kept in both cases.
         chat_store: a sync or async LlamaIndex chat store for the history; None means a file next to the bank.
@@ -129,6 +134,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
     recall_options: dict[str, Any] = Field(default_factory=dict)
     on_error: str = OnError.QUEUE.value
     background: bool = False
+    extract: str = Extract.TURN.value
     use_memory: bool = True
     chat_store: Any = Field(default=None, repr=False)  # the store may contain the chat
     tokenizer_fn: Any = Field(default=None, exclude=True, repr=False)
@@ -152,6 +158,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         recall_options: RecallOptions | None = None,
         on_error: OnError | str = OnError.QUEUE,
         background: bool = False,
+        extract: Extract | str = Extract.TURN,
         use_memory: bool = True,
         chat_store: AnyChatStore | None = None,
         tokenizer_fn: Callable[[str], Sequence[Any]] | None = None,
@@ -174,6 +181,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
             recall_options=chat_recall_options(recall_options),
             on_error=choice(OnError, on_error, "on_error").value,
             background=background,
+            extract=choice(Extract, extract, "extract").value,
             use_memory=checked_flag(use_memory, "use_memory"),
             chat_store=loaded_chat_store(chat_store) or chat_store_beside(opened.reference),
             tokenizer_fn=checked_tokenizer(tokenizer_fn),
@@ -243,8 +251,24 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         self._turn = None
 
     async def aflush(self) -> None:
-        """Retain the chat's new messages now, including an unanswered question."""
+        """Retain the chat's new messages now, including an unanswered question, and extract all messages that wait for it.
+
+        Call it at the end of a session. Like the bank's `tasks.settle`, it runs the other waiting tasks of the bank as well,
+        unless every turn is extracted at once.
+        """
         await self._follow(len)
+        if self.extract == Extract.TURN:
+            return
+        with tolerated(
+            OnError(self.on_error),
+            emit_warning,
+            where="HindsightMemory",
+            bank=self.bank.name,
+            missing="the session's messages still wait for extraction",
+            remedy="A worker, or a later turn, extracts them.",
+            log=_log,
+        ):
+            await self.bank.tasks.settle()
 
     async def _follow(self, end: Callable[[list[ChatMessage]], int]) -> None:
         """Retain the chat's new messages and invalidate memories of discarded ones.
@@ -277,6 +301,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
                     metadata=self.metadata,
                     on_model_failure="queue" if on_error is OnError.QUEUE else None,
                     background=self.background,
+                    extract=self.extract,
                     remember=self.use_memory,
                 )
             dispatcher.event(retained(bank.name, result))

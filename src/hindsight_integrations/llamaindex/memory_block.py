@@ -18,6 +18,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from hindsight_integrations import AsyncMemoryBank, MemoryBank, OnError
 from hindsight_integrations.choices import choice
 from hindsight_integrations.concurrency.workers import InFlight
+from hindsight_integrations.config import Extract
 from hindsight_integrations.llamaindex.bank import (
     BankField,
     chat_recall_options,
@@ -220,6 +221,11 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
             JSON-serialisable, if the block is to be serialised.
         on_error: as in HindsightMemory: "queue", "skip" or "raise".
         background: with a model, do not wait for extraction; see the bank's `retain`.
+        extract: when facts are extracted: "turn", at once; "idle", together with other turns of the chat, when they fill a
+            passage or the chat has been quiet for 5 minutes; "session", when the bank's `tasks.settle` ends the
+            session, at the latest after an
+            hour of quiet. Until then recall finds the messages themselves. The worker extracts them, or else a later turn of
+            the bank.
         chat_store: the Memory's chat store. With it, equal messages are distinguished after a restart too, and messages
             left by a killed process are retained.
         tokenizer_fn: the Memory's tokenizer, a function from a text to its tokens; None means LlamaIndex's global one.
@@ -241,6 +247,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
     recall_options: dict[str, Any] = Field(default_factory=dict)
     on_error: str = OnError.QUEUE.value
     background: bool = False
+    extract: str = Extract.TURN.value
     chat_store: Any = Field(default=None, exclude=True)
     tokenizer_fn: Any = Field(default=None, exclude=True)
 
@@ -264,6 +271,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
         recall_options: RecallOptions | None = None,
         on_error: OnError | str = OnError.QUEUE,
         background: bool = False,
+        extract: Extract | str = Extract.TURN,
         chat_store: AsyncDBChatStore | None = None,
         tokenizer_fn: Callable[[str], Sequence[Any]] | None = None,
     ) -> None:
@@ -281,6 +289,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
             recall_options=chat_recall_options(recall_options),
             on_error=choice(OnError, on_error, "on_error").value,
             background=background,
+            extract=choice(Extract, extract, "extract").value,
             chat_store=checked_chat_store(chat_store, (AsyncDBChatStore,)),
             tokenizer_fn=checked_tokenizer(tokenizer_fn),
         )
@@ -351,6 +360,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
                 metadata=self.metadata,
                 on_model_failure="queue" if on_error is OnError.QUEUE else None,
                 background=self.background,
+                extract=self.extract,
             )
             window.retained()
             dispatcher.event(retained(bank.name, result))

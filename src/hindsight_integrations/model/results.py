@@ -131,6 +131,8 @@ class Settled:
         dropped: the texts that were not stored, with reasons.
         tokens_in: the prompt tokens reported by the model.
         tokens_out: the completion tokens reported by the model.
+        tokens_cached: those of the prompt tokens that extraction read from the model's cache, as reported by it.
+        calls: the number of model calls of extractions that succeeded, including repairs.
         observed: the number of entities whose observations were updated.
         merged: the number of texts merged into the background.
         refreshed: the number of refreshed mental models.
@@ -143,6 +145,8 @@ class Settled:
     dropped: tuple[Dropped, ...] = ()
     tokens_in: int = 0
     tokens_out: int = 0
+    tokens_cached: int = 0
+    calls: int = 0
     observed: int = 0
     merged: int = 0
     refreshed: int = 0
@@ -157,6 +161,8 @@ class Settled:
             dropped=(*self.dropped, *later.dropped),
             tokens_in=self.tokens_in + later.tokens_in,
             tokens_out=self.tokens_out + later.tokens_out,
+            tokens_cached=self.tokens_cached + later.tokens_cached,
+            calls=self.calls + later.calls,
             observed=self.observed + later.observed,
             merged=self.merged + later.merged,
             refreshed=self.refreshed + later.refreshed,
@@ -179,7 +185,8 @@ class RetainResult(Displayed):
         calls: the number of model calls, including repairs.
         revision: the bank's revision after the retain; every channel has reached it.
         parked: the passages without a usable answer from the model, even after a repair prompt.
-        queued: the passages stored for later because the model was unavailable (`on_model_failure="queue"`).
+        queued: the passages stored for later, because the model was unavailable (`on_model_failure="queue"`) or the options
+            defer extraction (`background`, `extract`).
         closed: the memories that this input ended.
         removed: the document items that this input ended; their documents stay valid without them.
         ambiguous: the withdrawals that match no memory or several; no memory was closed for them.
@@ -189,6 +196,9 @@ class RetainResult(Displayed):
             that ended them was edited or dropped.
         behind: the indexes that could not be written, "vector" or "keyword"; `doctor` shows the reason. The input is safe
             in the ledger and still found where possible; the next write or open retries.
+        tokens_cached: those of the prompt tokens that the model read from its cache, as reported by it.
+        settled: the extraction of waiting messages that this call ran (`extract="idle"` or "session" without a worker).
+            Its memories and costs are counted here only.
     """
 
     unit_ids: tuple[str, ...]
@@ -209,6 +219,8 @@ class RetainResult(Displayed):
     restored: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
     calls: int = 0
+    tokens_cached: int = 0
+    settled: Settled = Settled()
 
     def _display_facts(self) -> tuple[str, ...]:
         amounts = {
@@ -221,6 +233,7 @@ class RetainResult(Displayed):
             "ambiguous": len(self.ambiguous),
             "superseded": len(self.superseded),
             "restored": len(self.restored),
+            "created from waiting messages": self.settled.created,
         }
         said = [f"{number:,} {word}" for word, number in amounts.items() if number]
         behind = [f"{index} index behind" for index in self.behind]
@@ -316,11 +329,12 @@ def retained_values(result: RetainResult) -> dict[str, Any]:
     """Return the values that integrations report in their events after a retain, as JSON."""
     return {
         "units": list(result.unit_ids),
-        "created": result.created,
+        "created": result.created + result.settled.created,
         "superseded": list(result.superseded),
         "restored": list(result.restored),
         "queued": len(result.queued),
-        "calls": result.calls,
-        "tokens_in": result.tokens_in,
-        "tokens_out": result.tokens_out,
+        "calls": result.calls + result.settled.calls,
+        "tokens_in": result.tokens_in + result.settled.tokens_in,
+        "tokens_out": result.tokens_out + result.settled.tokens_out,
+        "tokens_cached": result.tokens_cached + result.settled.tokens_cached,
     }

@@ -14,6 +14,8 @@ class TaskKind(StrEnum):
     """Extract a passage for which the model gave no usable answer."""
     EXTRACT_QUEUED = "extract_queued"
     """Extract a passage that was retained while the model was unavailable."""
+    EXTRACT_WAITING = "extract_waiting"
+    """Extract a passage together with the others of its conversation; see `Batch`."""
     OBSERVE = "observe"
     """Update an entity's observations; the key is the entity's id."""
     MERGE_BACKGROUND = "merge_background"
@@ -51,6 +53,23 @@ class WorkerMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """A group of tasks that run together: a new task postpones those that wait, so that the group is due after a pause.
+
+    If there is no room for a new task beside those that wait, they are due now, and the new one waits for others.
+
+    Attributes:
+        name: the name of the group, unique within bank and kind.
+        size: the size of the task.
+        room: the maximum total size of the tasks that wait, in the same unit.
+    """
+
+    name: str
+    size: int
+    room: int
+
+
+@dataclass(frozen=True, slots=True)
 class TaskWrite:
     """A task to enqueue.
 
@@ -62,9 +81,10 @@ class TaskWrite:
         kind: the kind, which selects the handler.
         payload: the handler's input as JSON.
         delay: the time from the commit until the task is due, by the ledger's clock. The delay of a keyed
-            task collects repeated requests, and `settle` ignores it.
+            or batched task collects repeated requests, and `settle` ignores it.
         reason: the reason for the task, in human-readable form.
         key: the subject of the task, if one task serves all requests for it; empty if each request is a separate task.
+        batch: the group of tasks with which it runs; None for a task that runs alone.
     """
 
     kind: TaskKind
@@ -72,6 +92,7 @@ class TaskWrite:
     delay: timedelta = timedelta(0)
     reason: str = ""
     key: str = ""
+    batch: Batch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +127,8 @@ class Task:
         lease_until: the end of the lease while LEASED, after which the task is due again; otherwise None.
         reason: the reason for the task, or for the failure of the last attempt.
         payload: the handler's input as JSON; empty when DONE, so that its text is not kept longer than needed.
+        batch: the name of its `Batch`; empty for a task that runs alone.
+        others: the tasks of its batch that were leased with it.
     """
 
     id: int
@@ -120,8 +143,15 @@ class Task:
     lease_until: datetime | None
     reason: str
     payload: str
+    batch: str = ""
+    others: tuple[Task, ...] = ()
 
     @property
     def claim(self) -> TaskClaim:
         """The latest lease of the task."""
         return TaskClaim(self.bank, self.id, self.lease)
+
+    @property
+    def members(self) -> tuple[Task, ...]:
+        """The task and those leased with it, in the order they were enqueued."""
+        return tuple(sorted((self, *self.others), key=lambda task: task.id))

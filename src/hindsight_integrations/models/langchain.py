@@ -148,12 +148,12 @@ class LangChainModel(ClientModel["BaseMessage"]):
         self._check_complete(text, tokens, cut_off=_is_cut_off(raw))
         if parsed is not None:
             try:
-                return Completion(prompt.schema.model_validate(parsed), *tokens, text)
+                return Completion(prompt.schema.model_validate(parsed), *tokens, text, _cached(raw))
             except ValidationError as invalid:
                 raise self._malformed(text, tokens, _problem(invalid)) from invalid
         # The text may still contain the answer, such as after a model's reasoning.
         if (written := written_answer(prompt.schema, text)) is not None:
-            return Completion(written, *tokens, text)
+            return Completion(written, *tokens, text, _cached(raw))
         if isinstance(error, Exception):
             raise self._malformed(text, tokens, _problem(error)) from error
         raise self._malformed(text, tokens, "it gave no structured answer")
@@ -189,6 +189,12 @@ def _usage(raw: object) -> tuple[int, int]:
     """Return the prompt and completion tokens of an answer; 0 if unknown."""
     usage = getattr(raw, "usage_metadata", None) or {}
     return usage.get("input_tokens", 0), usage.get("output_tokens", 0)
+
+
+def _cached(raw: object) -> int:
+    """Return the prompt tokens that the model read from its cache; 0 if unknown."""
+    usage = getattr(raw, "usage_metadata", None) or {}
+    return (usage.get("input_token_details") or {}).get("cache_read") or 0
 
 
 def _messages(messages: Sequence[PromptMessage]) -> list[BaseMessage]:

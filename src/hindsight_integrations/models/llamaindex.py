@@ -101,13 +101,14 @@ class LlamaIndexModel(ClientModel["ChatResponse"]):
         with converting(self._name):
             answer = self._asked(prompt, way, options)
         text, tokens = _written(answer), tokens_of(answer.raw, answer.additional_kwargs)
+        cached = cached_of(answer.raw)
         self._check_complete(text, tokens, cut_off=is_cut_off(answer.raw))
         try:
-            return Completion(prompt.schema.model_validate_json(text), *tokens, text)
+            return Completion(prompt.schema.model_validate_json(text), *tokens, text, cached)
         except ValidationError as error:
             # The text may still contain the answer, such as after a model's reasoning.
             if (written := written_answer(prompt.schema, text)) is not None:
-                return Completion(written, *tokens, text)
+                return Completion(written, *tokens, text, cached)
             raise self._malformed(text, tokens, answer_problem(error)) from error
 
     def _asked(self, prompt: Prompt[T], way: Way, options: dict[str, Any]) -> ChatResponse:
@@ -205,6 +206,13 @@ _TOKENS_OUT = (
     "candidates_token_count",
     "eval_count",
 )
+_DETAILS = ("prompt_tokens_details", "input_tokens_details")  # OpenAI's, of the usage
+_CACHED = (
+    "cached_tokens",
+    "cache_read_input_tokens",
+    "cacheReadInputTokens",
+    "cached_content_token_count",
+)
 _REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "reason")
 _CHOICES = ("choices", "candidates")
 _ENDS = (
@@ -223,6 +231,14 @@ def tokens_of(*answers: object) -> tuple[int, int]:
     """Return the prompt and completion tokens that one of these answers reports; 0 if none does."""
     holders = [*(field_of(answer, name) for answer in answers for name in _HOLDERS), *answers]
     return _first_number(holders, _TOKENS_IN), _first_number(holders, _TOKENS_OUT)
+
+
+def cached_of(answer: object) -> int:
+    """Return the prompt tokens that the model read from its cache, as the answer reports them; 0 if it does not."""
+    usages = [field_of(answer, name) for name in _HOLDERS]
+    return _first_number(
+        [*(field_of(usage, name) for usage in usages for name in _DETAILS), *usages], _CACHED
+    )
 
 
 def is_cut_off(answer: object) -> bool:

@@ -84,12 +84,14 @@ class Completion(Generic[T]):
         tokens_in: prompt tokens reported by the model, 0 if unknown.
         tokens_out: completion tokens reported by the model, 0 if unknown.
         text: the unparsed answer of the model, empty if unknown.
+        tokens_cached: the prompt tokens that the model read from its cache, 0 if unknown.
     """
 
     output: T
     tokens_in: int = 0
     tokens_out: int = 0
     text: str = ""
+    tokens_cached: int = 0
 
 
 class LanguageModel(Protocol):

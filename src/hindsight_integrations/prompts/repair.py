@@ -48,6 +48,7 @@ class RepairedAnswer(Generic[T]):
         tokens_out: completion tokens of all attempts.
         last: the last answer that matched the schema, usable or not, so that valid parts can be kept; None if none did.
         tries: number of model calls.
+        tokens_cached: prompt tokens of usable attempts that the model read from its cache.
     """
 
     output: T | None
@@ -56,6 +57,7 @@ class RepairedAnswer(Generic[T]):
     tokens_out: int
     last: T | None = None
     tries: int = 1
+    tokens_cached: int = 0
 
 
 async def complete_with_repair(
@@ -78,7 +80,7 @@ async def complete_with_repair(
         ModelRefused: the service rejected the API key.
         PromptTooLong: the prompt does not fit the model's context.
     """
-    request, tokens_in, tokens_out, problem, last = prompt, 0, 0, "", None
+    request, tokens_in, tokens_out, cached, problem, last = prompt, 0, 0, 0, "", None
     for tries in range(1, 2 + REPAIRS):
         try:
             done = await model.complete(request)
@@ -90,14 +92,15 @@ async def complete_with_repair(
         except ModelError:
             if last is None or not keep_last:
                 raise
-            return RepairedAnswer(None, problem, tokens_in, tokens_out, last, tries)
+            return RepairedAnswer(None, problem, tokens_in, tokens_out, last, tries, cached)
         else:
             tokens_in, tokens_out = tokens_in + done.tokens_in, tokens_out + done.tokens_out
+            cached += done.tokens_cached
             found, text = done.output, done.text or done.output.model_dump_json()
         if found is not None:
             last = found
             problem = check(found) if check else ""
             if not problem:
-                return RepairedAnswer(found, "", tokens_in, tokens_out, last, tries)
+                return RepairedAnswer(found, "", tokens_in, tokens_out, last, tries, cached)
         request = repair_prompt(prompt, answer=text, problem=problem)
-    return RepairedAnswer(None, problem, tokens_in, tokens_out, last, tries)
+    return RepairedAnswer(None, problem, tokens_in, tokens_out, last, tries, cached)

@@ -424,12 +424,14 @@ class Judgement:
         tokens_in: the prompt tokens that the model reported.
         tokens_out: the completion tokens that the model reported.
         calls: the number of model calls.
+        tokens_cached: those of the prompt tokens that the model read from its cache.
     """
 
     ends: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
     tokens_in: int = 0
     tokens_out: int = 0
     calls: int = 0
+    tokens_cached: int = 0
 
 
 NOT_ASKED = Judgement()
@@ -455,7 +457,7 @@ async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -
         )
         return NOT_ASKED
     if answer.output is None:
-        return Judgement({}, answer.tokens_in, answer.tokens_out, answer.tries)
+        return Judgement({}, answer.tokens_in, answer.tokens_out, answer.tries, answer.tokens_cached)
     units = numbered_candidates(open_statements)
     named = {
         number: {units[memory].id for ending in answer.output.endings if ending.statement == number
@@ -466,7 +468,7 @@ async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -
         (statement.text, statement.by.id): frozenset(unit.id for unit in statement.candidates) & named[number]
         for number, statement in enumerate(open_statements, 1)
     }
-    return Judgement(ends, answer.tokens_in, answer.tokens_out, answer.tries)
+    return Judgement(ends, answer.tokens_in, answer.tokens_out, answer.tries, answer.tokens_cached)
 
 
 LISTED = (

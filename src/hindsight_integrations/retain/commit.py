@@ -387,7 +387,7 @@ def _superseded(
 
 def _still_waiting(proposal: Proposal, known: frozenset[MessageKey]) -> tuple[TaskWrite, ...]:
     """Return the tasks of passages, except for passages that another process has retained in the meantime."""
-    if not set(proposal.keys) - known:
+    if not proposal.completed and not set(proposal.keys) - known:
         return ()
     return tuple(
         passage.task for passage in proposal.waiting if not passage.keys or not passage.keys <= known

@@ -462,6 +462,7 @@ class Proposal:
         followed: the conversation that these messages continue, if the caller passed its whole list.
         tokens_in: the prompt tokens of the extraction.
         tokens_out: the completion tokens of the extraction.
+        tokens_cached: those of the prompt tokens that the model read from its cache.
         calls: the number of model calls.
     """
 
@@ -481,6 +482,7 @@ class Proposal:
     followed: FollowedThread | None = None
     tokens_in: int = 0
     tokens_out: int = 0
+    tokens_cached: int = 0
     calls: int = 0
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from hindsight_integrations.config import (
     AS_SET,
+    Extract,
     ExtractionMode,
     ExtractionOptions,
     GeneralKnowledge,
@@ -21,7 +22,6 @@ from hindsight_integrations.config import (
 )
 from hindsight_integrations.errors import (
     InvalidRequest,
-    MalformedOutput,
     ModelError,
     ModelRefused,
     ModelUnavailable,
@@ -135,7 +135,7 @@ class UnextractedPassage:
     Attributes:
         chunk: the ordinal of the passage.
         passage: the passage.
-        kind: the kind of task: parked (unusable answer) or queued (no answer).
+        kind: the kind of task: parked (unusable answer), queued (no answer) or waiting (for more of the conversation).
         reason: the reason why there are no facts.
     """
 
@@ -154,6 +154,7 @@ class Extraction:
         tokens_in: prompt tokens reported by the model, repairs included.
         tokens_out: completion tokens reported by the model, repairs included.
         calls: number of model calls, repairs included.
+        tokens_cached: those of the prompt tokens that the model read from its cache.
         dropped: the rejected parts of the model's output, with reasons.
         waiting: the passages to retry.
         given: True if the caller supplied the facts.
@@ -165,6 +166,7 @@ class Extraction:
     tokens_in: int = 0
     tokens_out: int = 0
     calls: int = 0
+    tokens_cached: int = 0
     dropped: tuple[Dropped, ...] = ()
     waiting: tuple[UnextractedPassage, ...] = ()
     given: bool = False
@@ -178,6 +180,7 @@ def joined(extractions: Sequence[Extraction]) -> Extraction:
         chunks=tuple(chunk for one in extractions for chunk in one.chunks),
         tokens_in=sum(one.tokens_in for one in extractions),
         tokens_out=sum(one.tokens_out for one in extractions),
+        tokens_cached=sum(one.tokens_cached for one in extractions),
         calls=sum(one.calls for one in extractions),
         dropped=tuple(item for one in extractions for item in one.dropped),
         waiting=tuple(
@@ -421,6 +424,7 @@ def _problems(fact: ConciseFact | None, messages: Sequence[Message]) -> list[str
 logger = logging.getLogger("hindsight_integrations")
 
 IN_BACKGROUND = "retained in the background"
+GATHERS = "waits for more of the conversation"
 OUT_OF_TIME = "the retain's time limit for the model has expired"
 
 CONTEXT_MESSAGES = 4  # messages before a chunk, shown to the model so that it can resolve pronouns
@@ -441,7 +445,8 @@ class LLMExtractor:
         self, model: LanguageModel, settings: RetainConfig, options: ExtractionOptions = AS_SET
     ) -> None:
         self._model = model
-        self._limit = settings.passage_characters
+        self.model_name = model.name
+        self.limit = settings.passage_characters
         self._concurrent = settings.concurrent_extractions
         self._instructions = Instructions(
             ExtractionMode(settings.extraction),
@@ -450,17 +455,18 @@ class LLMExtractor:
         )
         self._on_failure = options.on_model_failure or OnModelFailure(settings.on_model_failure)
         self._timeout_s = _timeout(settings, options)
-        self.background = options.background
+        self.defers = options.background or options.extract is not Extract.TURN
+        self._gathers = options.extract is not Extract.TURN
 
     def passages(
         self, messages: Sequence[Message], *, before: Sequence[Message] = (), context: str = ""
     ) -> list[Passage]:
         """Split a conversation into passages; `before` is context that is not extracted again."""
-        return passages_of(messages, self._limit, before=before, context=context)
+        return passages_of(messages, self.limit, before=before, context=context)
 
     def cut(self, text: str) -> list[str]:
         """Split a text into passages; no character is lost."""
-        return chunk_text(text, self._limit)
+        return chunk_text(text, self.limit)
 
     def document_passages(
         self, pieces: Sequence[str], *, timestamp: datetime, context: str = ""
@@ -481,23 +487,13 @@ class LLMExtractor:
         except TimeoutError as error:
             raise ModelUnavailable(self._model.name, OUT_OF_TIME) from error
 
-    async def extract_again(self, passage: Passage) -> Extraction:
-        """Extract the facts of one waiting passage.
+    async def extract_again(self, passages: Sequence[Passage]) -> Extraction:
+        """Extract the facts of passages that have a task, one after the other.
 
         Raises:
-            ModelError: the model is unavailable, or its answer is still malformed. The passage is not queued
-                again, since it has a task already.
+            ModelError: the model is unavailable. It is raised whatever the settings say: the task exists already.
         """
-        extraction = await self._facts(passage)
-        for waiting in extraction.waiting:
-            raise MalformedOutput(
-                self._model.name,
-                "",
-                waiting.reason,
-                tokens_in=extraction.tokens_in,
-                tokens_out=extraction.tokens_out,
-            )
-        return extraction
+        return joined([await self._facts(passage) for passage in passages])
 
     async def extract(self, passages: Sequence[Passage]) -> Extraction:
         """Extract the facts of passages concurrently, in order; passages that time out are queued.
@@ -548,7 +544,9 @@ class LLMExtractor:
         return joined([_queued(passage, f"{type(error).__name__}: {error}") for passage in passages])
 
     def later(self, passages: Sequence[Passage]) -> Extraction:
-        """Queue passages for extraction in the background."""
+        """Queue passages for extraction in the background, each alone or, as the options say, with its conversation."""
+        if self._gathers:
+            return joined([_queued(passage, GATHERS, TaskKind.EXTRACT_WAITING) for passage in passages])
         return joined([_queued(passage, IN_BACKGROUND) for passage in passages])
 
     async def _facts_or_queued(self, passage: Passage) -> Extraction:
@@ -563,7 +561,14 @@ class LLMExtractor:
         except PromptTooLong as error:
             return _parked(Extraction(((),)), passage, f"PromptTooLong: {error}")
         shown = (tuple(unit.id for unit in passage.memories),)
-        spent = Extraction(((),), answered.tokens_in, answered.tokens_out, answered.tries, shown=shown)
+        spent = Extraction(
+            ((),),
+            answered.tokens_in,
+            answered.tokens_out,
+            answered.tries,
+            answered.tokens_cached,
+            shown=shown,
+        )
         if items is None:
             reason = f"the model's answer does not match the schema, even after repairs: {answered.problem}"
             return _parked(spent, passage, reason)
@@ -634,9 +639,9 @@ def passages_of(
     return passages
 
 
-def _queued(passage: Passage, reason: str) -> Extraction:
+def _queued(passage: Passage, reason: str, kind: TaskKind = TaskKind.EXTRACT_QUEUED) -> Extraction:
     """Return an extraction without facts that queues a passage the model has not answered."""
-    return Extraction(((),), waiting=(UnextractedPassage(0, passage, TaskKind.EXTRACT_QUEUED, reason),))
+    return Extraction(((),), waiting=(UnextractedPassage(0, passage, kind, reason),))
 
 
 def _parked(spent: Extraction, passage: Passage, reason: str) -> Extraction:
@@ -706,6 +711,7 @@ class EndingJudge:
             shown=(tuple(shown),),
             tokens_in=extraction.tokens_in + endings.tokens_in,
             tokens_out=extraction.tokens_out + endings.tokens_out,
+            tokens_cached=extraction.tokens_cached + endings.tokens_cached,
             calls=extraction.calls + endings.calls,
             dropped=(*extraction.dropped, *endings.dropped),
         )
@@ -756,6 +762,7 @@ class _Endings:
     dropped: list[Dropped] = field(default_factory=list)
     tokens_in: int = 0
     tokens_out: int = 0
+    tokens_cached: int = 0
     calls: int = 0
 
     def add(
@@ -767,6 +774,7 @@ class _Endings:
         """Add the answer for one passage; `messages` are its judged messages by number."""
         self.tokens_in += answered.tokens_in
         self.tokens_out += answered.tokens_out
+        self.tokens_cached += answered.tokens_cached
         self.calls += answered.tries
         if answered.output is None:
             ids = ", ".join(message.id or "" for message in messages.values())

@@ -20,6 +20,7 @@ from hindsight_integrations.errors import (
     EngineClosed,
     HindsightError,
     LedgerUnreachable,
+    MalformedOutput,
     RevisionConflict,
 )
 from hindsight_integrations.indexes.bank_view import Projector
@@ -33,7 +34,7 @@ from hindsight_integrations.model.results import (
 )
 from hindsight_integrations.model.tasks import Task, TaskKind
 from hindsight_integrations.model.turns import OnFork, Role, ThreadMark
-from hindsight_integrations.model.units import FactType, UnitKind, ValidityEvent, ValidityKind
+from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.retain.changes import (
     DOCUMENT_CHANGED,
@@ -49,17 +50,19 @@ from hindsight_integrations.retain.drafts import (
     FollowedThread,
     Origin,
     Proposal,
+    UnitDraft,
     draft_facts,
     forgettings,
     joined,
     measured,
 )
 from hindsight_integrations.retain.extraction import Extraction, LLMExtractor, extractor_of, without_sources
-from hindsight_integrations.retain.prepare import prepare, shown
+from hindsight_integrations.retain.prepare import prepare, shown, without_recalled
 from hindsight_integrations.retain.threads import read_fork, thread_digests
 from hindsight_integrations.retain.turns import (
     StoredPassage,
     parked,
+    parked_again,
     stored_passage,
     turns_of,
     waiting_id,
@@ -159,6 +162,7 @@ def _together(results: Sequence[RetainResult]) -> RetainResult:
         skipped_messages=sum(result.skipped_messages for result in results),
         tokens_in=sum(result.tokens_in for result in results),
         tokens_out=sum(result.tokens_out for result in results),
+        tokens_cached=sum(result.tokens_cached for result in results),
         calls=sum(result.calls for result in results),
         **listed,
     )
@@ -170,6 +174,7 @@ def _with_tokens(result: RetainResult, judgement: Judgement) -> RetainResult:
         result,
         tokens_in=result.tokens_in + judgement.tokens_in,
         tokens_out=result.tokens_out + judgement.tokens_out,
+        tokens_cached=result.tokens_cached + judgement.tokens_cached,
         calls=result.calls + judgement.calls,
     )
 
@@ -217,59 +222,120 @@ def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Rece
         revision=receipt.revision,
         tokens_in=proposal.tokens_in,
         tokens_out=proposal.tokens_out,
+        tokens_cached=proposal.tokens_cached,
         calls=proposal.calls,
         parked=parked(waiting, TaskKind.EXTRACT_PARKED),
-        queued=parked(waiting, TaskKind.EXTRACT_QUEUED),
+        queued=parked(waiting, TaskKind.EXTRACT_QUEUED, TaskKind.EXTRACT_WAITING),
     )
 
 
 OVERTAKEN = (Dropped("a queued passage", "its source has been replaced since"),)
 
 
-def present_part(stored: StoredPassage, origin: Origin, bank: Projector) -> Passage:
-    """Return the part of a passage that is still current, without edited messages and replaced parts of documents."""
-    if origin.document_id is not None:
-        document = bank.ledger.units.document(bank.name, origin.document_id)
-        present = {chunk.ordinal for chunk in document.chunks} if document else set()
-        messages = stored.messages if stored.chunk in present else ()
+@dataclass(frozen=True, slots=True)
+class WaitingPart:
+    """The messages of one task, or some of them, that are extracted in one passage."""
+
+    stored: StoredPassage
+    origin: Origin
+
+    @property
+    def characters(self) -> int:
+        """The length of the messages."""
+        return sum(len(message.text) for message in self.stored.messages)
+
+    @property
+    def waiting(self) -> list[str]:
+        """The ids of the waiting turns of the messages."""
+        return [waiting_id(self.origin, message) for message in self.stored.messages]
+
+
+def present_passages(parts: Sequence[WaitingPart], bank: Projector, limit: int) -> list[list[WaitingPart]]:
+    """Group the messages of tasks into passages, without edited messages and replaced parts of documents.
+
+    Messages that a fork dropped do not share a passage with others, since a memory made from one of them becomes invalid.
+
+    Args:
+        parts: the parts of one conversation in order, or one part of a document.
+        bank: the bank.
+        limit: the maximum number of characters of a passage, unless a single part is longer.
+    """
+    present = [_present(part, bank) for part in parts]
+    places = [(part.origin.thread, each.id or "") for part in present for each in part.stored.messages]
+    dropped = bank.ledger.turns.dropped(bank.name, places) if parts[0].stored.keys else frozenset()
+    passages: list[list[WaitingPart]] = []
+    for gone in (False, True):
+        size = limit + 1
+        for part in present:
+            messages = tuple(
+                each
+                for each in part.stored.messages
+                if ((part.origin.thread, each.id or "") in dropped) == gone
+            )
+            if not messages:
+                continue
+            some = replace(part, stored=replace(part.stored, messages=messages))
+            if size + some.characters > limit:
+                passages.append([])
+                size = 0
+            passages[-1].append(some)
+            size += some.characters
+    return passages
+
+
+def _present(part: WaitingPart, bank: Projector) -> WaitingPart:
+    stored, document_id = part.stored, part.origin.document_id
+    if document_id is not None:
+        document = bank.ledger.units.document(bank.name, document_id)
+        chunks = {chunk.ordinal for chunk in document.chunks} if document else set()
+        messages = stored.messages if stored.chunk in chunks else ()
     else:
         ids = {key.message_id for key in bank.ledger.turns.known(bank.name, stored.keys)}
         messages = tuple(message for message in stored.messages if not stored.keys or message.id in ids)
-    return Passage(messages, stored.before, origin.context)
+    return replace(part, stored=replace(stored, messages=messages))
 
 
 async def extract_waiting(task: Task, llm: LLMExtractor, projector: Projector, services: Services) -> Settled:
-    """Extract the passage of a task, and commit its facts together with the completion of the task.
+    """Extract the passages of a task and of those leased with it, and commit their facts together with the completion.
+
+    A passage of several tasks without a usable answer is tried again later, each task alone.
 
     Raises:
         InvalidRequest: the payload is damaged.
-        ModelError: the model is unavailable, or its answer is still malformed after repairs.
+        ModelError: the model is unavailable, or the answer to a task without others is still malformed after repairs.
         TaskClosed: the lease has expired; nothing was written.
     """
-    stored, origin = stored_passage(task)
-    passage = await services.workers.read(present_part, stored, origin, projector)
-    if passage.messages:
-        (passage,) = await shown([passage], origin.tags, projector, services, memories=bool(stored.keys))
-        extraction = await llm.extract_again(passage)
-    else:
-        extraction = Extraction(((),), dropped=OVERTAKEN)
-    if origin.document_id is not None:
-        extraction = without_sources(extraction)
-    here = replace(origin, bank=projector.name)  # a task restored from an archive may name another bank
-    by_id = {message.id or "": message for message in passage.messages}
-    drafts, dropped = draft_facts(extraction, here, ordinals=(stored.chunk,), messages=by_id)
-    messages = whole_messages(stored.keys, passage.messages)
+    parts = [WaitingPart(*stored_passage(each)) for each in task.members]
+    grouped = await services.workers.read(present_passages, parts, projector, llm.limit)
+    extraction = await _extract_again(grouped, llm, projector, services)
+    if extraction.waiting and not task.others:
+        reason = extraction.waiting[0].reason
+        spent = extraction.tokens_in, extraction.tokens_out
+        raise MalformedOutput(llm.model_name, "", reason, tokens_in=spent[0], tokens_out=spent[1])
+    failed = {item.chunk: item.reason for item in extraction.waiting}
+    answered = [part for place, some in enumerate(grouped) if place not in failed for part in some]
+    again = [(part, reason) for place, reason in failed.items() for part in grouped[place]]
+    origin = _joint_origin(parts, projector.name)
+    by_id = {message.id or "": message for part in answered for message in part.stored.messages}
+    drafts, dropped = draft_facts(
+        extraction, origin, ordinals=[some[0].stored.chunk for some in grouped], messages=by_id
+    )
+    messages = whole_messages([key for part in parts for key in part.stored.keys], by_id.values())
     moments = {key.place: origin.moments[key.message_id] for key in messages}
+    kept = {unit_id for part, _ in again for unit_id in part.waiting}
     proposal = Proposal(
-        drafts=drafts,
-        speakers=frozenset(stored.speakers),
+        drafts=_with_metadata(drafts, parts),
+        speakers=frozenset(speaker for part in parts for speaker in part.stored.speakers),
         turns=turns_of(messages, moments, origin.tags) if services.config.retain.source_turns else (),
-        completed=(task.claim,),
-        extracted=tuple(waiting_id(origin, message) for message in stored.messages),
+        completed=tuple(each.claim for each in task.members),
+        extracted=tuple(unit_id for part in parts for unit_id in part.waiting if unit_id not in kept),
+        waiting=tuple(parked_again(part.stored, part.origin, reason) for part, reason in again),
         dropped=(*extraction.dropped, *dropped),
-        forget=forgettings(extraction.forget, here),
+        forget=forgettings(extraction.forget, origin),
         tokens_in=extraction.tokens_in,
         tokens_out=extraction.tokens_out,
+        tokens_cached=extraction.tokens_cached,
+        calls=extraction.calls,
     )
     (result,) = await store([proposal], projector, services)
     return Settled(
@@ -277,7 +343,55 @@ async def extract_waiting(task: Task, llm: LLMExtractor, projector: Projector, s
         dropped=result.dropped,
         tokens_in=result.tokens_in,
         tokens_out=result.tokens_out,
+        tokens_cached=result.tokens_cached,
+        calls=result.calls,
     )
+
+
+async def _extract_again(
+    grouped: Sequence[Sequence[WaitingPart]], llm: LLMExtractor, projector: Projector, services: Services
+) -> Extraction:
+    """Extract the facts of passages, each beside the memories that it may change."""
+    if not grouped:
+        return Extraction((), dropped=OVERTAKEN)
+    cut = [
+        Passage(
+            tuple(message for part in some for message in part.stored.messages),
+            some[0].stored.before,
+            some[0].origin.context,
+        )
+        for some in grouped
+    ]
+    first = grouped[0][0]
+    of_conversation = bool(first.stored.keys)
+    passages = await shown(cut, first.origin.tags, projector, services, memories=of_conversation)
+    extraction = await llm.extract_again(passages)
+    if first.origin.document_id is not None:
+        return without_sources(extraction)
+    # The messages themselves are in the bank as waiting turns; they are not what their facts repeat.
+    own = [(first.origin.thread, message.id or "") for passage in cut for message in passage.messages]
+    return await without_recalled(extraction, passages, projector, services, dropped=own)
+
+
+def _joint_origin(parts: Sequence[WaitingPart], bank: str) -> Origin:
+    """Return the origin of the messages of several tasks, which differ in their metadata only.
+
+    The bank is named, since a task that was restored from an archive may name another one.
+    """
+    moments = {message: at for part in parts for message, at in part.origin.moments.items()}
+    last = max(part.origin.mentioned_at for part in parts)
+    return replace(parts[-1].origin, bank=bank, moments=moments, mentioned_at=last)
+
+
+def _with_metadata(drafts: Sequence[UnitDraft], parts: Sequence[WaitingPart]) -> list[UnitDraft]:
+    """Give each draft the metadata of its last source message."""
+    metadata = {each.id: part.origin.metadata for part in parts for each in part.stored.messages}
+
+    def own(unit: MemoryUnit) -> MemoryUnit:
+        last = unit.sources[-1] if unit.sources else None
+        return replace(unit, metadata=metadata[last]) if last in metadata else unit
+
+    return [replace(draft, unit=own(draft.unit)) for draft in drafts]
 
 
 EARLIER_MESSAGES = 20  # known messages before the new ones, shown as their context

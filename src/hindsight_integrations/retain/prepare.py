@@ -13,6 +13,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from hindsight_integrations.config import ExtractionOptions
 from hindsight_integrations.errors import ModelRefused, ModelUnavailable
 from hindsight_integrations.indexes.bank_view import BankView, Projector
 from hindsight_integrations.indexes.columns import memories_and_items, mentioned_by, tagged, valid_at
@@ -398,21 +399,30 @@ async def _prepare_conversation(
         turns=turns_of(fresh_messages, intake.moments, request.tags)
         if services.config.retain.source_turns
         else (),
-        waiting=(*await _waiting_passages(extraction, origin, speakers, services), *about_agent),
+        waiting=(
+            *await _waiting_passages(extraction, origin, speakers, services, request.options),
+            *about_agent,
+        ),
         skipped=len(known),
         dropped=(*intake.dropped, *extraction.dropped, *dropped),
         forget=forgettings(extraction.forget, origin),
         tokens_in=extraction.tokens_in,
         tokens_out=extraction.tokens_out,
+        tokens_cached=extraction.tokens_cached,
         calls=extraction.calls,
     )
 
 
 async def _waiting_passages(
-    extraction: Extraction, origin: Origin, speakers: Mapping[MessageKey, str], services: Services
+    extraction: Extraction,
+    origin: Origin,
+    speakers: Mapping[MessageKey, str],
+    services: Services,
+    options: ExtractionOptions,
 ) -> tuple[WaitingPassage, ...]:
     """Return the waiting passages of a conversation, with the turns that recall finds until they are extracted."""
-    passages = waiting_tasks(extraction.waiting, origin, speakers)
+    limit = services.config.retain.passage_characters
+    passages = waiting_tasks(extraction.waiting, origin, speakers, options=options, limit=limit)
 
     def with_units() -> tuple[WaitingPassage, ...]:
         return tuple(
@@ -457,6 +467,7 @@ async def _prepare_document(
         dropped=(*extraction.dropped, *dropped),
         tokens_in=extraction.tokens_in,
         tokens_out=extraction.tokens_out,
+        tokens_cached=extraction.tokens_cached,
         calls=extraction.calls,
     )
 
@@ -536,7 +547,7 @@ async def _extract_messages(
     llm = extractor_of(services, request.options)
     if llm is not None:
         cut = llm.passages(fresh, before=before, context=request.context)
-        if llm.background:
+        if llm.defers:
             return llm.later(cut)
         try:
             edited = [(request.thread, message.id or "") for message in fresh]
@@ -553,7 +564,7 @@ async def _extract_messages(
             ModelRefused,
         ) as error:  # raised by the embedder, without which no memory can be searched
             return llm.waiting(cut, error)
-        return await _without_recalled(
+        return await without_recalled(
             await llm.extract(with_shown), with_shown, projector, services, dropped=request.dropped
         )
     judge = ending_judge_of(services, request.options)
@@ -627,7 +638,7 @@ async def _recalled(
         )
 
 
-async def _without_recalled(
+async def without_recalled(
     extraction: Extraction,
     passages: Sequence[Passage],
     projector: Projector,
@@ -635,7 +646,16 @@ async def _without_recalled(
     *,
     dropped: Sequence[Place],
 ) -> Extraction:
-    """Remove facts that only repeat memories quoted in the messages or shown to the model."""
+    """Remove facts that only repeat memories quoted in the messages or shown to the model.
+
+    Args:
+        extraction: the facts of the passages.
+        passages: the passages, with the memories shown with them.
+        projector: the bank.
+        services: the engine's services.
+        dropped: messages whose memories do not count, since they are no longer part of the conversation or are the passages'
+            own.
+    """
     said = {message.id or "": message for passage in passages for message in passage.messages}
     recalled = await _recalled([*said.values()], projector, services, dropped)
     memories = [
@@ -706,7 +726,7 @@ async def _extract_passages(
     llm = extractor_of(services, request.options)
     if llm is not None:
         cut = llm.document_passages(pieces, timestamp=intake.mentioned_at, context=request.context)
-        if llm.background:
+        if request.options.background:
             return without_sources(llm.later(cut))
         with_shown = await shown(cut, request.tags, projector, services, memories=False)
         return without_sources(await llm.extract(with_shown))

@@ -6,6 +6,7 @@ its facts removes the turn.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,10 +16,11 @@ from zoneinfo import ZoneInfo
 
 from pydantic import TypeAdapter, ValidationError
 
+from hindsight_integrations.config import AS_SET, GATHERINGS, ExtractionOptions
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import Parked
-from hindsight_integrations.model.tasks import Task, TaskKind, TaskWrite
+from hindsight_integrations.model.tasks import Batch, Task, TaskKind, TaskWrite
 from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.units import NAMESPACE, MemoryUnit, UnitKind
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite, UnitWrite
@@ -56,24 +58,46 @@ class StoredPassage:
 _PASSAGE, _ORIGIN = TypeAdapter(StoredPassage), TypeAdapter(Origin)
 
 
+def _batch(passage: StoredPassage, origin: Origin, namespace: str, *, room: int) -> Batch:
+    """Return the batch of a passage: only messages of one list with the same tags, context and entities share a prompt.
+
+    The name is a hash, since the name of a batch is not erased with the messages.
+
+    Args:
+        passage: the passage.
+        origin: its origin.
+        namespace: the message list within the thread.
+        room: the number of characters that wait at most.
+    """
+    entities = sorted(mention.text for mention in origin.entities)
+    shared = [origin.thread, namespace, origin.context, origin.tags, entities]
+    name = hashlib.sha256(json.dumps(shared).encode()).hexdigest()
+    return Batch(name, sum(len(message.text) for message in passage.messages), room)
+
+
 def waiting_tasks(
     waiting: Iterable[UnextractedPassage],
     origin: Origin,
     speakers: Mapping[MessageKey, str],
     *,
     ordinals: Sequence[int] = (),
+    options: ExtractionOptions = AS_SET,
+    limit: int = 0,
 ) -> list[WaitingPassage]:
     """Create a task for each waiting passage of an extraction.
 
     Queued passages are due immediately, since the model may be available again. Parked ones are delayed, since the model has
-    just failed on them three times.
+    just failed on them three times. Waiting ones are due with others of their conversation.
 
     Args:
         waiting: the passages.
         origin: the origin of the passages.
         speakers: the speaker of each message of the conversation; empty for a document.
         ordinals: the ordinal of each chunk within its document; empty means 0, 1, 2 ...
+        options: the options of the retain; they say how long passages of kind EXTRACT_WAITING wait.
+        limit: the number of characters of a passage; unused unless they wait.
     """
+    gathering = GATHERINGS.get(options.extract)
     passages = []
     for item in waiting:
         seen = (*item.passage.before, *item.passage.messages)
@@ -88,13 +112,18 @@ def waiting_tasks(
             keys=keys,
         )
         source = replace(origin, moments={each: at for each, at in origin.moments.items() if each in ids})
-        delay = PARKED_REST if item.kind is TaskKind.EXTRACT_PARKED else timedelta(0)
-        task = TaskWrite(item.kind, _payload(passage, source), delay, item.reason)
+        task = TaskWrite(item.kind, stored_payload(passage, source), timedelta(0), item.reason)
+        if item.kind is TaskKind.EXTRACT_PARKED:
+            task = replace(task, delay=PARKED_REST)
+        elif item.kind is TaskKind.EXTRACT_WAITING and gathering:
+            batch = _batch(passage, source, options.namespace, room=gathering.passages * limit)
+            task = replace(task, delay=gathering.quiet, batch=batch)
         passages.append(WaitingPassage(task, frozenset(keys)))
     return passages
 
 
-def _payload(passage: StoredPassage, origin: Origin) -> str:
+def stored_payload(passage: StoredPassage, origin: Origin) -> str:
+    """Serialise a passage and its origin as the payload of a task."""
     fields = {
         **_ORIGIN.dump_python(origin, mode="json"),
         **_PASSAGE.dump_python(passage, mode="json"),
@@ -117,9 +146,15 @@ def stored_passage(task: Task) -> tuple[StoredPassage, Origin]:
         ) from error
 
 
-def parked(tasks: Iterable[Task], kind: TaskKind) -> tuple[Parked, ...]:
-    """Return the enqueued tasks of one kind, for the result."""
-    return tuple(Parked(stored_passage(t)[0].chunk, t.reason, t.id) for t in tasks if t.kind is kind)
+def parked_again(passage: StoredPassage, origin: Origin, reason: str) -> WaitingPassage:
+    """Create the task that tries a passage alone, after the model gave no usable answer to it among others."""
+    task = TaskWrite(TaskKind.EXTRACT_PARKED, stored_payload(passage, origin), PARKED_REST, reason)
+    return WaitingPassage(task, frozenset(passage.keys))
+
+
+def parked(tasks: Iterable[Task], *kinds: TaskKind) -> tuple[Parked, ...]:
+    """Return the enqueued tasks of some kinds, for the result."""
+    return tuple(Parked(stored_passage(t)[0].chunk, t.reason, t.id) for t in tasks if t.kind in kinds)
 
 
 def waiting_id(origin: Origin, message: Message) -> str:

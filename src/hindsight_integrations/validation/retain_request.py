@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from hindsight_integrations.choices import choice
-from hindsight_integrations.config import AS_SET, ExtractionOptions, OnModelFailure, check_seconds
+from hindsight_integrations.config import AS_SET, Extract, ExtractionOptions, OnModelFailure, check_seconds
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.clock import Clock
 from hindsight_integrations.model.entities import EntityMention
@@ -35,7 +35,12 @@ from hindsight_integrations.validation.metadata import checked_metadata
 
 
 def checked_options(
-    on_model_failure: OnModelFailure | str | None, background: bool, timeout_s: float | None
+    on_model_failure: OnModelFailure | str | None,
+    background: bool,
+    timeout_s: float | None,
+    extract: Extract | str = Extract.TURN,
+    *,
+    namespace: str = "",
 ) -> ExtractionOptions:
     """Validate the extraction options of one retain.
 
@@ -43,6 +48,8 @@ def checked_options(
         on_model_failure: "raise" or "queue"; None uses the setting.
         background: True defers all model calls to a task.
         timeout_s: the time limit of extraction in seconds; None uses the setting.
+        extract: "turn", "idle" or "session".
+        namespace: the message list whose messages are extracted together.
 
     Raises:
         InvalidRequest: an option is out of range.
@@ -52,7 +59,9 @@ def checked_options(
     failing = (
         None if on_model_failure is None else choice(OnModelFailure, on_model_failure, "on_model_failure")
     )
-    return ExtractionOptions(failing, bool(background), timeout_s)
+    return ExtractionOptions(
+        failing, bool(background), timeout_s, choice(Extract, extract, "extract"), namespace
+    )
 
 
 @dataclass(frozen=True, slots=True)
