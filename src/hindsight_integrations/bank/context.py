@@ -41,8 +41,9 @@ class BankContext:
     def __init__(self, header: BankHeader, banks: OpenBanks, services: Services) -> None:
         self._header, self._banks = header, banks
         lane, here = services.workers.lane(header.key), partial(banks.check_here, header)
-        self.services = replace(services, workers=CheckedWorkers(lane, partial(banks.check, header), here))
-        self.view_services = replace(services, workers=CheckedWorkers(lane, here, here))
+        checked = partial(CheckedWorkers, lane, header.name)
+        self.services = replace(services, workers=checked(partial(banks.check, header), here))
+        self.view_services = replace(services, workers=checked(here, here))
 
     @property
     def name(self) -> str:

@@ -12,7 +12,7 @@ from functools import partial
 from types import TracebackType
 from typing import ParamSpec, Protocol, TypeVar
 
-from hindsight_integrations.errors import EngineClosed
+from hindsight_integrations.errors import BankForgotten, BankNotFound, EngineClosed
 
 
 class InFlight:
@@ -246,12 +246,15 @@ class CheckedWorkers:
 
     Args:
         workers: run the work.
+        bank: the bank of the work; if the work does not find it, it was forgotten.
         before: raises if the work is no longer useful; called on the worker thread before the work.
         after: the same after the work.
     """
 
-    def __init__(self, workers: Runner, before: Callable[[], None], after: Callable[[], None]) -> None:
-        self._workers, self._before, self._after = workers, before, after
+    def __init__(
+        self, workers: Runner, bank: str, before: Callable[[], None], after: Callable[[], None]
+    ) -> None:
+        self._workers, self._bank, self._before, self._after = workers, bank, before, after
 
     async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """See `Runner.read`."""
@@ -263,7 +266,7 @@ class CheckedWorkers:
 
     def lane(self, bank: Hashable) -> Runner:
         """See `Runner.lane`; the check stays."""
-        return CheckedWorkers(self._workers.lane(bank), self._before, self._after)
+        return CheckedWorkers(self._workers.lane(bank), self._bank, self._before, self._after)
 
     def check_open(self) -> None:
         """See `Runner.check_open`."""
@@ -273,6 +276,10 @@ class CheckedWorkers:
         self._before()
         try:
             return work()
+        except BankNotFound as error:
+            if error.bank != self._bank or isinstance(error, BankForgotten):
+                raise
+            raise BankForgotten(self._bank) from error
         finally:  # if the check fails now, a result is incomplete and an exception meaningless
             self._after()
 
