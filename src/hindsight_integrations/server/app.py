@@ -204,6 +204,23 @@ def check_host(host: str, tokens: Tokens | None) -> None:
         raise InvalidRequest("host", reason, "Pass --tokens FILE, or serve on 127.0.0.1.")
 
 
+def listening_socket(host: str, port: int) -> socket.socket:
+    """Bind an address.
+
+    The socket names its protocol, without which asyncio leaves Nagle's algorithm on, and each answer takes 40 ms more.
+
+    Raises:
+        OSError: the address cannot be used.
+    """
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
+    )[0]
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(address)
+    return listener
+
+
 def run_server(
     engine: AsyncHindsight, *, host: str, port: int, tokens: Tokens | None, started: Callable[[str], object]
 ) -> None:
@@ -221,8 +238,6 @@ def run_server(
     """
     import uvicorn
 
-    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    listener = socket.create_server(addresses[0][4][:2], family=addresses[0][0], backlog=256)
     settings = uvicorn.Config(
         create_app(engine, tokens=tokens),
         timeout_keep_alive=30,
@@ -233,6 +248,7 @@ def run_server(
         ws="none",
     )
     shown_host = f"[{host}]" if ":" in host else host
+    listener = listening_socket(host, port)
     started(f"http://{shown_host}:{listener.getsockname()[1]}")
     # After a graceful stop, uvicorn raises the signal again, which would end the process before it is done.
     before = signal.signal(signal.SIGTERM, lambda *_: None)

@@ -380,7 +380,7 @@ async def recall(bank_id: str, body: Recall, access: GivenAccess, banks: GivenBa
         query_timestamp=body.query_timestamp,
         tags=body.tags,
         tags_match=body.tags_match,
-        tag_groups=body.tag_groups,
+        tag_groups=_conditions(body.tag_groups),
         min_scores=body.min_scores,
         window=(body.temporal_window.start, body.temporal_window.end) if body.temporal_window else None,
         include_entities=include.entities is not None,
@@ -458,7 +458,7 @@ async def reflect(bank_id: str, body: Reflect, access: GivenAccess, banks: Given
         max_answer_tokens=body.max_tokens,
         tags=body.tags,
         tags_match=body.tags_match,
-        tag_groups=body.tag_groups,
+        tag_groups=_conditions(body.tag_groups),
     )
     answer = await bank.reflect(body.query, **options)
     facts = [_fact(unit) for unit in answer.units]
@@ -480,6 +480,15 @@ async def _bank(bank_id: str, access: Access, banks: Banks, *, create: bool = Fa
 def _given(**options: Any) -> dict[str, Any]:  # noqa: ANN401 - of a method of the bank
     """Leave out options without a value, which have the bank's defaults."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _conditions(given: Any) -> Any:  # noqa: ANN401 - JSON
+    """Leave out the default `"resolve": "exact"`, which the client adds to each condition on tags."""
+    if isinstance(given, list):
+        return [_conditions(each) for each in given]
+    if isinstance(given, dict):
+        return {key: _conditions(each) for key, each in given.items() if (key, each) != ("resolve", "exact")}
+    return given
 
 
 def _item(item: Item, tags: Tags) -> RetainItem:
