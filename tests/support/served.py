@@ -19,7 +19,6 @@ from hindsight_integrations.server.gate import Limits
 def served(engine: Hindsight, *, tokens: Tokens | None = None, limits: Limits | None = None) -> Iterator[str]:
     """Serve an engine from a thread; yields the address. The engine is closed at the end."""
     listener = listening_socket("127.0.0.1", 0)
-    listener.listen()  # so that a client that comes before the loop runs waits for it
     app = create_app(engine.asynchronous, tokens=tokens, limits=limits)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])), name="server")

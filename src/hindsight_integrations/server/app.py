@@ -205,7 +205,7 @@ def check_host(host: str, tokens: Tokens | None) -> None:
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """Bind an address.
+    """Listen on an address; clients that come before the server runs wait for it.
 
     The socket names its protocol, without which asyncio leaves Nagle's algorithm on, and each answer takes 40 ms more.
 
@@ -218,6 +218,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
     listener = socket.socket(family, kind, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(address)
+    listener.listen(256)
     return listener
 
 
