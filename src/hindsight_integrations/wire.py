@@ -10,7 +10,8 @@ import base64
 import importlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields as fields_of
+from dataclasses import is_dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -19,7 +20,8 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
+from pydantic.errors import PydanticSchemaGenerationError
 
 from hindsight_integrations import errors
 from hindsight_integrations.errors import HindsightError, InvalidRequest, shown
@@ -85,7 +87,7 @@ def plain(value: Any, field: str) -> Any:  # noqa: ANN401, C901 - one case for e
             "fields": plain(dict(vars(value)), field),
         }
     if is_dataclass(value) and not isinstance(value, type) and _is_ours(type(value)):
-        own = {each.name: plain(getattr(value, each.name), field) for each in fields(value) if each.init}
+        own = {each.name: plain(getattr(value, each.name), field) for each in fields_of(value) if each.init}
         return {TAG: _name(type(value)), **own}
     if isinstance(value, datetime):
         return {TAG: "datetime", "value": value.isoformat()}
@@ -157,7 +159,20 @@ def _value(given: Any) -> Any:  # noqa: ANN401 - any value
         return kind(given["value"])
     if issubclass(kind, list):
         return kind(_value(given["value"]))
-    return kind(**{key: _value(each) for key, each in given.items() if key != TAG})
+    fields = {key: _value(each) for key, each in given.items() if key != TAG}
+    made = kind(**fields)
+    if (types := _field_types(kind)) is not None:
+        types.validate_python(fields)  # for its errors only: a caller's list stays a list
+    return made
+
+
+@cache
+def _field_types(kind: type[Any]) -> TypeAdapter[Any] | None:
+    """Return what checks the types of a dataclass's fields; None for one with errors in it, which only a server sends."""
+    try:
+        return TypeAdapter(kind)
+    except PydanticSchemaGenerationError:
+        return None
 
 
 def _message(plain: dict[str, Any]) -> object:

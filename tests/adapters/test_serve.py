@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -402,3 +404,34 @@ def test_a_token_file_is_checked(tmp_path: Path) -> None:
         with pytest.raises(InvalidRequest) as refused:
             Tokens.read(file)
         assert "0123456789abcdef" not in str(refused.value)
+
+
+JUNK = (
+    None,
+    10**400,
+    {"a": [1]},
+    [{"$": "model.items.ItemPut", "namespace": 5, "key": [], "value": "x"}],
+    {"$": "model.requests.RetainItem", "content": {}, "tags": 5, "facts": 5},
+    [{"role": 7, "content": "x", "id": {}}],
+)
+
+
+def test_no_argument_of_a_call_breaks_the_server(url: str) -> None:
+    """Each parameter of each method, given something else than it takes, is answered below 500."""
+    broken: dict[str, str] = {}
+    with httpx.Client(base_url=url) as client:
+        client.put(f"{BANKS}/alice", json={})
+        for namespace, methods in remote.METHODS.items():
+            for name, method in methods.items():
+                called = f"{namespace}.{name}".strip(".")
+                parameters = inspect.signature(method).parameters
+                needed = {
+                    n: "x" for n, each in parameters.items() if each.default is each.empty and n != "self"
+                }
+                needed.pop("options", None)
+                for parameter, junk in product(parameters.keys() - {"self", "options"}, JUNK):
+                    body = {"method": called, "bank": "alice", "arguments": {**needed, parameter: junk}}
+                    answer = client.post(remote.CALL_PATH, json=body)
+                    if answer.status_code >= 500:
+                        broken[f"{called}({parameter}={junk!r:.60})"] = answer.text[:200]
+    assert broken == {}

@@ -50,6 +50,9 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
     "psycopg": {"ledger/postgresql.py"},
     "pandas": {"model/rows.py"},
     "matplotlib": {"plots.py"},
+    "fastapi": {"server/"},
+    "uvicorn": {"server/"},
+    "httpx": {"engine/remote.py"},
     "sqlalchemy": {"ledger/", "validation/archive.py", "llamaindex/chat_store.py"},
 }
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -177,11 +178,11 @@ def test_no_request_of_the_openapi_description_breaks_the_server(url: str) -> No
     """Whatever the description allows, or nearly allows, is answered below 500."""
     description = schemathesis.openapi.from_url(f"{url}/openapi.json", headers=HEADERS)
     broken: dict[str, str] = {}
-    for found in description.get_all_operations():
-        operation = found.ok()
+    operations = [found.ok() for found in description.get_all_operations()]
+    for operation, mode in product(operations, schemathesis.GenerationMode):
 
         @settings(max_examples=15, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-        @given(case=operation.as_strategy())
+        @given(case=operation.as_strategy(generation_mode=mode))
         def request(case: Any) -> None:
             answer = case.call(headers=HEADERS)
             if answer.status_code >= 500:
