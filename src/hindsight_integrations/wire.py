@@ -161,16 +161,16 @@ def _value(given: Any) -> Any:  # noqa: ANN401 - any value
         return kind(_value(given["value"]))
     fields = {key: _value(each) for key, each in given.items() if key != TAG}
     made = kind(**fields)
-    if (types := _field_types(kind)) is not None:
+    if (types := _field_types(name)) is not None:
         types.validate_python(fields)  # for its errors only: a caller's list stays a list
     return made
 
 
 @cache
-def _field_types(kind: type[Any]) -> TypeAdapter[Any] | None:
+def _field_types(name: str) -> TypeAdapter[Any] | None:
     """Return what checks the types of a dataclass's fields; None for one with errors in it, which only a server sends."""
     try:
-        return TypeAdapter(kind)
+        return TypeAdapter(_class(name))
     except PydanticSchemaGenerationError:
         return None
 

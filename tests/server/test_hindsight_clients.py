@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import product
 from typing import Any
 
@@ -23,6 +24,7 @@ from hindsight_langgraph import (
 from hindsight_llamaindex import HindsightMemory
 from hindsight_llamaindex import create_hindsight_tools as create_llamaindex_tools
 from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from llama_index.core.llms import ChatMessage
@@ -188,5 +190,6 @@ def test_no_request_of_the_openapi_description_breaks_the_server(url: str) -> No
             if answer.status_code >= 500:
                 broken[case.operation.label] = f"{answer.text[:300]} for {case.as_curl_command()[:500]}"
 
-        request()
+        with suppress(Unsatisfiable):  # a route without parameters has no wrong ones
+            request()
     assert broken == {}
