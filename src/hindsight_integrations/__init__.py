@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.engine.assembly import AsyncHindsight
     from hindsight_integrations.engine.engine import bank_at
     from hindsight_integrations.errors import (
+        AccessDenied,
         ArchiveInvalid,
         BackgroundRefused,
         BankForgotten,
@@ -107,6 +108,7 @@ _HOMES = {
     "engine.assembly": ("AsyncHindsight",),
     "engine.engine": ("bank_at",),
     "errors": (
+        "AccessDenied",
         "ArchiveInvalid",
         "BackgroundRefused",
         "BankCopy",
@@ -237,6 +239,7 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "AccessDenied",
     "Aggregate",
     "Aggregation",
     "ArchiveInvalid",

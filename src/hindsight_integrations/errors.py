@@ -26,6 +26,7 @@
     │   ├── PromptTooLong                    the prompt exceeds the model's context
     │   ├── FeatureUnsupported               the model's service does not support the request
     │   └── MalformedOutput                  the answer does not match the prompt's schema
+    ├── AccessDenied          (ValueError)   the server does not accept the token, or not for this bank
     ├── MissingDependency     (ImportError)  an optional package or weights are not installed
     └── EngineClosed                         used after close, or in a forked child
 
@@ -453,6 +454,19 @@ class MalformedOutput(ModelError):
         super().__init__(
             f"model {model} gave an answer that does not match its schema: {problem}. Use a model with structured output, or retry."
         )
+
+
+class AccessDenied(HindsightError, ValueError):
+    """A server refused a call because of its token; nothing was done. Not retryable (hence ValueError).
+
+    Attributes:
+        reason: what was refused.
+        remedy: what to do.
+    """
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        self.reason, self.remedy = reason, remedy
+        super().__init__(f"the server refused the call: {reason}. {remedy}")
 
 
 class MissingDependency(HindsightError, ImportError):

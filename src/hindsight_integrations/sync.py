@@ -52,7 +52,9 @@ def _awaited(
 
     @wraps(verb)
     def call(face: _SyncFace[Async_co], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return face._loop.run(partial(verb, face._target, *args, **kwargs))  # noqa: SLF001 - of this module
+        # By name, because the target may be a bank of a server, a subclass with its own method.
+        method: Callable[P, Awaitable[R]] = getattr(face._target, verb.__name__)  # noqa: SLF001 - of this module
+        return face._loop.run(partial(method, *args, **kwargs))  # noqa: SLF001
 
     return call
 
@@ -64,7 +66,7 @@ def _iterated(
 
     @wraps(verb)
     def call(face: _SyncFace[Async_co], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
-        items = verb(face._target, *args, **kwargs)  # noqa: SLF001 - of this module
+        items = getattr(face._target, verb.__name__)(*args, **kwargs)  # noqa: SLF001 - of this module
         end = object()
         following = partial(anext, items, end)
         try:
@@ -236,6 +238,11 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
         return self._target.name
 
     @property
+    def generation(self) -> int:
+        """A number that distinguishes the bank from forgotten banks of the same name."""
+        return self._target.generation
+
+    @property
     def reference(self) -> BankReference:
         """A reference by which `bank_at` finds the bank, also in another process."""
         return self._target.reference
@@ -333,6 +340,7 @@ class Hindsight(_SyncFace[AsyncHindsight]):
     """
 
     open = classmethod(_opened(AsyncHindsight.open))
+    connect = classmethod(_opened(AsyncHindsight.connect))
     banks = _awaited(AsyncHindsight.banks)
     doctor = _awaited(AsyncHindsight.doctor)
     settle = _awaited(AsyncHindsight.settle)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hindsight_integrations.errors import (
+    AccessDenied,
     BankNotFound,
     BankNotOpen,
     HindsightError,
@@ -18,7 +19,7 @@ from hindsight_integrations.errors import (
     SchemaMismatch,
 )
 
-MISTAKES = (InvalidRequest, MissingDependency, BankNotFound, BankNotOpen, SchemaMismatch)
+MISTAKES = (AccessDenied, InvalidRequest, MissingDependency, BankNotFound, BankNotOpen, SchemaMismatch)
 """Programming errors, raised whatever `on_error` is: every run would fail the same way."""
 
 

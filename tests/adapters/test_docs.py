@@ -20,6 +20,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START
 from openai_server import OpenAIServer
 from postgres_server import Databases
+from served import served
 from table import every_row
 from tool_calling import GOLDEN_TOOLS
 
@@ -409,6 +410,17 @@ def test_many_processes(databases: Databases, folder: Path) -> None:
     names = run(here.replace("/var/cache/hindsight", str(folder / "cache")))
     names["hindsight"].bank("alice").retain([Message("My boat is red.", "Alice")])
     assert closed(names)
+
+
+# docs/server.md
+
+
+def test_a_served_memory(light: Hindsight) -> None:
+    """The client's example retains into the memory of the server."""
+    with served(light) as url:
+        names = run(example("server", "Hindsight.connect").replace("http://127.0.0.1:8888", url))
+        assert light.bank("alice").count() == 1
+        assert closed(names)
 
 
 # docs/operations.md

@@ -51,6 +51,9 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
     "alembic": {"ledger/migrations/"},
     "pandas": {"model/rows.py"},
     "matplotlib": {"plots.py"},
+    "fastapi": {"server/"},
+    "uvicorn": {"server/"},
+    "httpx": {"engine/remote.py"},
     "sqlalchemy": {"ledger/", "validation/archive.py", "llamaindex/chat_store.py"},
 }
 

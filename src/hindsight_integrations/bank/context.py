@@ -51,6 +51,11 @@ class BankContext:
         return self._header.name
 
     @property
+    def generation(self) -> int:
+        """The bank's generation, which distinguishes it from forgotten banks of the same name."""
+        return self._header.generation
+
+    @property
     def ledger(self) -> Ledger:
         """The engine's ledger."""
         return self.services.ledger
@@ -167,4 +172,5 @@ def writes(
         check_writable(self._context.services, called)
         return await verb(self, *args, **kwargs)
 
+    guarded.writes = True  # type: ignore[attr-defined] # read by engine/remote, which does not repeat a write
     return guarded

@@ -42,6 +42,11 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
         return self._context.name
 
     @property
+    def generation(self) -> int:
+        """A number that distinguishes the bank from forgotten banks of the same name."""
+        return self._context.generation
+
+    @property
     def reference(self) -> BankReference:
         """A reference by which `bank_at` finds the bank, also in another process."""
         return BankReference(self._context.services.place, self.name)

@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -849,6 +850,45 @@ def _brought(settled: Settled) -> str:
         (len(settled.dropped), "statement dropped", "statements dropped"),
     ]
     return ", ".join(count(number, *noun) for number, *noun in counts if number)
+
+
+@app.command()
+def serve(
+    path: PathArgument,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port.")] = 8888,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            metavar="FILE",
+            help="A TOML file with the tokens of clients and their banks; needed beyond this machine.",
+        ),
+    ] = None,
+    model: ModelOption = None,
+) -> None:
+    """Serve a memory over HTTP to several processes.
+
+    Python clients call Hindsight.connect("http://HOST:PORT"); the client packages of the Hindsight server work too. It runs
+    waiting tasks, and stops on SIGTERM or Ctrl-C after the requests that it is answering.
+    """
+    from hindsight_integrations.engine.assembly import AsyncHindsight
+    from hindsight_integrations.server.access import Tokens
+    from hindsight_integrations.server.app import check_host, run_server
+
+    allowed = None if tokens is None else Tokens.read(tokens)
+    check_host(host, allowed)
+    engine = AsyncHindsight.open(path, model=model, worker=True)
+    try:
+        run_server(engine, host=host, port=port, tokens=allowed, started=partial(_print_address, path))
+    finally:
+        engine.close_now()
+
+
+def _print_address(path: str, address: str) -> None:
+    output().print(plain(f"serving {path} at {address}; stop with Ctrl-C or SIGTERM"), soft_wrap=True)
 
 
 @app.command()

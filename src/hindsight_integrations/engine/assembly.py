@@ -23,6 +23,7 @@ from hindsight_integrations.config import (
     VectorBackend,
 )
 from hindsight_integrations.engine.engine import Engine, Storage
+from hindsight_integrations.engine.remote import Connection, RemoteEngine
 from hindsight_integrations.errors import InvalidRequest, MissingDependency, is_database, shown
 from hindsight_integrations.indexes.bank_vectors import ScoringVectorIndex
 from hindsight_integrations.indexes.projection import Indexes
@@ -159,6 +160,31 @@ class AsyncHindsight(Engine):
             worker=mode,
         )
         return cls(services, storage, workers)
+
+    @classmethod
+    def connect(cls, url: str, *, token: str | None = None, timeout_s: float = 300.0) -> AsyncHindsight:
+        """Use the memory of a `hindsight-memory serve` process, so that several processes share one data directory.
+
+        The engine and its banks have the same methods, results and errors as those of `open`, and integrations accept them.
+        Functions cannot be sent: `tools`, `response_schema` and `progress` are errors. The server reads and writes no
+        archives for its clients, and it decides about model, settings and redaction.
+
+        Args:
+            url: the server's address, "http://localhost:8888".
+            token: one of the server's tokens; None if it has none.
+            timeout_s: maximum seconds to wait for the answer of one call.
+
+        Raises:
+            InvalidRequest: the address or the token is invalid.
+            LedgerUnreachable: no server answers there. Later calls raise it too if the server cannot be reached or is
+                busy; reads are repeated a few times before.
+            AccessDenied: the token is missing or unknown. Later calls raise it for a bank that the token does not include.
+        """
+        return _ConnectedHindsight(Connection(url, token, timeout_s))
+
+
+class _ConnectedHindsight(RemoteEngine, AsyncHindsight):
+    """An engine of another process, for code that accepts an AsyncHindsight."""
 
 
 def _redact(redact: Callable[[str], str] | None) -> Callable[[str], str] | None:

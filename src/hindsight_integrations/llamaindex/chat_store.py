@@ -81,12 +81,12 @@ def chat_store_beside(bank: BankReference) -> AnyChatStore:
     The store in memory lasts as long as the engine.
 
     Raises:
-        InvalidRequest: the bank is in a database, which has no data directory.
+        InvalidRequest: the bank is in a database or behind a server, and has no data directory here.
     """
     if is_database(bank.place):
         raise InvalidRequest(
             "chat_store",
-            "a memory on PostgreSQL has no data directory for chats",
+            "a memory on PostgreSQL or behind a server has no data directory for chats here",
             "Pass one: SQLAlchemyChatStore('chats', async_database_uri='postgresql+psycopg://...').",
         )
     if bank.place.startswith(":memory:"):

@@ -243,6 +243,8 @@ def documents_in(content: Any) -> list[Document]:  # noqa: ANN401 - any caller's
     if is_node(content):
         return documents_of([content])
     if isinstance(content, list | tuple) and content:
+        if all(isinstance(item, Document) for item in content):
+            return list(content)
         if all(map(is_langchain_document, content)):
             return [_of_langchain(document) for document in content]
         if any(map(is_node, content)):

@@ -1,0 +1,1 @@
+"""`hindsight-memory serve`: one process that owns a memory, for clients over HTTP."""
