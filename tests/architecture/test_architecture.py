@@ -50,6 +50,8 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
     "psycopg": {"ledger/postgresql.py"},
     "pandas": {"model/rows.py"},
     "matplotlib": {"plots.py"},
+    "fastapi": {"server/"},
+    "uvicorn": {"server/"},
     "sqlalchemy": {"ledger/", "validation/archive.py", "llamaindex/chat_store.py"},
 }
 

@@ -1,0 +1,1 @@
+"""HTTP: the inspector of a memory (extra `server`)."""
