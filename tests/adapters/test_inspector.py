@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import re
+import runpy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +13,7 @@ from fastapi.testclient import TestClient
 from table import every_row
 
 from hindsight_integrations import Hindsight, MemoryBank
-from hindsight_integrations.server.inspector import inspector_app
+from hindsight_integrations.server.inspector import ASSETS, inspector_app
 
 TOKEN = "secret"  # noqa: S105 - of a test
 FACTS: list[dict[str, Any]] = [
@@ -283,6 +287,24 @@ def test_a_wrong_call_says_what_to_do(page: Page, call: str, query: dict[str, An
     answer = page.client.get(f"/api/{call}", params={"bank": "mia", **query}, headers=page.headers)
     assert answer.status_code == status, answer.text
     assert answer.json()["message"].endswith(".")
+
+
+def test_the_built_page_belongs_to_its_sources() -> None:
+    """Whoever changes inspector/ must build it: make inspector."""
+    folder = Path(__file__).parents[2] / "inspector"
+    sources = runpy.run_path(str(folder / "sources.py"))
+    assert sources["hashes"]() == (folder / "built-from.txt").read_text("utf-8"), "run: make inspector"
+
+
+def test_the_built_page_is_small() -> None:
+    """Under a megabyte compressed, with everything that it needs: no file names another host."""
+    built = [file for file in ASSETS.iterdir() if file.is_file()]
+    assert sum(len(gzip.compress(file.read_bytes())) for file in built) < 1_000_000
+    page = (ASSETS / "index.html").read_text("utf-8")
+    assert "http" not in page
+    assert all(
+        name in {file.name for file in built} for name in re.findall(r'(?:src|href)="\./([^"]+)"', page)
+    )
 
 
 def test_text_of_memories_is_data(memory: Hindsight, page: Page) -> None:

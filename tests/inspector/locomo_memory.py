@@ -109,7 +109,8 @@ def told_facts(locomo: Path, extracted: Path) -> Iterator[RetainItem]:
                 for fact in by_session.get(number, ())
             ]
             if facts and turns:
-                yield RetainItem(messages(turns, at), file.stem, facts=facts, tags=("extracted",))
+                # Without tags, since tagged facts are no evidence for an untagged opinion.
+                yield RetainItem(messages(turns, at), file.stem, facts=facts)
 
 
 def expenses(extracted: Path) -> Iterator[RetainItem]:

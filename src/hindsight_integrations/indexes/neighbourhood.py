@@ -22,7 +22,8 @@ def neighbourhood(view: BankView, units: Sequence[str], entities: Sequence[str],
     """Return the part of the graph nearest to these memories and entities (by id), with at most `limit` of both.
 
     Of equally near ones, memories with a link come first, the strongest first, then entities, then the other memories that
-    mention a common entity, the newest first.
+    mention a common entity, the newest first. These fill at most half of the room that is left, so that an entity with very
+    many memories leaves room for what lies behind them.
     """
     ledger, bank = view.ledger, view.bank
     first_units = np.array(sorted(ledger.units.row_ids(bank, units).values()), np.int64)
@@ -53,6 +54,7 @@ def _nearest(
 ) -> tuple[IntArray, IntArray, bool]:
     """Return the row ids of the nearest units and entities, and whether they are all that can be reached."""
     chosen_units, chosen_entities = units[:limit], entities[:limit]
+    complete = True
     while len(units) or len(entities):
         edges = graph.links(units)
         strongest = edges.targets[np.argsort(-edges.weights, kind="stable")]
@@ -63,13 +65,13 @@ def _nearest(
         ]
         room = limit - len(chosen_units) - len(chosen_entities)
         fits = linked[:room], mentioned[: max(room - len(linked), 0)]
-        others = mentioning[: max(room - len(linked) - len(mentioned), 0)]
+        left = room - len(fits[0]) - len(fits[1])
+        others = mentioning[: (left + 1) // 2]
         units, entities = np.concatenate([fits[0], others]), fits[1]
         chosen_units = np.concatenate([chosen_units, units])
         chosen_entities = np.concatenate([chosen_entities, entities])
-        if len(linked) + len(mentioned) + len(mentioning) > room:
-            return chosen_units, chosen_entities, False
-    return chosen_units, chosen_entities, True
+        complete &= len(units) + len(entities) == len(linked) + len(mentioned) + len(mentioning)
+    return chosen_units, chosen_entities, complete
 
 
 def _new(rows: IntArray, known: IntArray) -> IntArray:

@@ -339,10 +339,11 @@ async def memories(bank: Bank, filters: Filtered, cursor: str = "") -> Response:
 
 @_reads.get("/search")
 async def search(bank: Bank, filters: Filtered, q: str) -> Response:
-    """The memories that recall finds for a question, the best first."""
+    """The memories that recall finds for a question with the effort that it has for an agent's prompt, the best first."""
     entity = await _named(bank, filters.entity) if filters.entity else None
     found = await bank.recall(
         q,
+        budget=PROMPT_DEFAULTS["budget"],
         types=filters.types or None,
         k=LOOKED_THROUGH if entity else SEARCHED,
         max_tokens=EVERYTHING,
