@@ -12,6 +12,8 @@ from playwright.sync_api import Page, expect
 from table import every_row
 from tests.inspector.conftest import Inspector
 
+expect.set_options(timeout=60_000)  # the machine may be busy; only the last test is about speed
+
 WIDTHS = {360: 760, 1024: 768, 1920: 1080}
 PAGES = ["memories", "why", "graph", "timeline", "records", "opinions", "profile", "tasks", "doctor"]
 # Seconds; what the issue asks for is measured on an idle machine, `--strict-times` asserts it.
@@ -31,17 +33,18 @@ def visit(page: Page, name: str) -> None:
 
 
 def search(page: Page, question: str) -> None:
+    expect(page.get_by_role("searchbox")).to_be_visible()
     page.keyboard.press("/")
     page.keyboard.type(question)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("confidence")
+    expect(page.get_by_role("main").get_by_role("status")).to_contain_text("confidence")
 
 
 def test_a_question_finds_memories_and_one_is_opened_by_keyboard(page: Page) -> None:
     """/ focuses the search, arrows walk the results, Enter opens, Escape closes."""
     search(page, "What talk did Ada Brandt give?")
     rows = page.get_by_role("list", name="Results").locator("[data-row]")
-    assert rows.count() > 5
+    expect(rows.nth(5)).to_be_visible()
     expect(page.get_by_role("list", name="Results")).to_contain_text("meaning")
     rows.first.focus()
     page.keyboard.press("ArrowDown")
@@ -85,8 +88,8 @@ def test_filters_narrow_the_list_and_stay_in_the_address(page: Page) -> None:
 def test_the_graph_is_walked_by_keyboard_and_expanded(page: Page) -> None:
     """Neighbours are buttons; choosing one shows its own neighbours."""
     visit(page, "graph")
-    status = page.get_by_role("main").get_by_role("status")
-    expect(status).to_contain_text("laid out", timeout=60_000)
+    status = page.get_by_text("laid out in")
+    expect(status).to_be_visible()
     side = page.get_by_role("complementary", name="The selected node")
     before = side.locator("p").inner_text()
     side.locator("button.neighbour").first.focus()
@@ -94,7 +97,7 @@ def test_the_graph_is_walked_by_keyboard_and_expanded(page: Page) -> None:
     expect(side.locator("p")).not_to_have_text(before)
     nodes = status.inner_text()
     side.get_by_role("button", name="Expand").click()
-    expect(status).not_to_have_text(nodes, timeout=60_000)
+    expect(status).not_to_have_text(nodes)
     side.get_by_role("link", name="Open").click()
     expect(page.get_by_role("article", name="A memory")).to_be_visible()
 
@@ -102,7 +105,9 @@ def test_the_graph_is_walked_by_keyboard_and_expanded(page: Page) -> None:
 def test_a_bar_of_the_timeline_lists_its_memories(page: Page) -> None:
     """By occurrence and by mention, by mouse and by keyboard."""
     visit(page, "timeline")
-    page.get_by_role("button", name="When it was mentioned").click()
+    with page.expect_response(lambda answer: "by=mentioned" in answer.url):
+        page.get_by_role("button", name="When it was mentioned").click()
+    expect(page.get_by_text("without a time of their own")).to_have_count(0)
     bars = page.get_by_role("toolbar", name="Memories over time").get_by_role("button")
     bars.first.focus()
     page.keyboard.press("ArrowRight")
@@ -127,7 +132,7 @@ def test_the_evidence_of_an_opinion_is_followed(page: Page) -> None:
     visit(page, "opinions")
     opinion = page.get_by_role("article", name="An opinion")
     points = opinion.get_by_role("group", name="Confidence over time").get_by_role("button")
-    assert points.count() > 1
+    expect(points.nth(1)).to_be_visible()
     points.nth(1).focus()
     page.keyboard.press("Enter")
     expect(opinion.locator("tr.lit")).to_have_count(1)
@@ -145,7 +150,7 @@ def test_why_shows_candidates_and_the_prompt(page: Page) -> None:
     page.keyboard.press("/")
     page.keyboard.type("What talk did Ada Brandt give?")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("region", name="Stages")).to_contain_text("ms", timeout=30_000)
+    expect(page.get_by_role("region", name="Stages")).to_contain_text("ms")
     expect(page.get_by_role("region", name="The prompt block")).to_contain_text("MEMORIES")
     expect(page.get_by_role("region", name="Candidates")).to_contain_text("returned")
 
@@ -201,7 +206,7 @@ def test_a_memory_is_withdrawn_restored_edited_and_forgotten(writing: Page) -> N
     expect(article.locator("p.body")).to_contain_text("goldfish")
     article.get_by_role("button", name="Forget…").click()
     dialog.get_by_role("button", name="Erase").click()
-    expect(dialog).to_have_count(0, timeout=60_000)
+    expect(dialog).to_have_count(0)
     expect(page.get_by_role("list", name="Memories")).not_to_contain_text("goldfish")
 
 
@@ -216,8 +221,9 @@ def test_no_page_is_wider_than_the_window(
         page.goto(
             f"{reading.origin}/#/{name}?q=Ada+Brandt" if name == "why" else f"{reading.origin}/#/{name}"
         )
-        expect(page.get_by_text("Reading…")).to_have_count(0, timeout=60_000)
-        expect(page.get_by_text("Laying out…")).to_have_count(0, timeout=60_000)
+        expect(page.get_by_text("Reading…")).to_have_count(0)
+        if name == "graph":
+            expect(page.get_by_text("laid out in")).to_be_visible()
         if folder := request.config.getoption("--screenshots"):
             page.screenshot(path=Path(folder) / f"{name}-{width}-{scheme}.png")
         box = page.locator("main").bounding_box()
@@ -246,8 +252,8 @@ def test_the_page_is_fast(
         answers.append((timing["responseEnd"] - timing["requestStart"]) / 1000)
     took["search"] = sorted(answers)[1]
     page.goto(f"{reading.origin}/#/graph?limit=1000")
-    status = page.get_by_role("main").get_by_role("status")
-    expect(status).to_contain_text("laid out", timeout=120_000)
+    status = page.get_by_text("laid out in")
+    expect(status).to_be_visible()
     took["layout"] = float(status.inner_text().rpartition("laid out in ")[2].removesuffix(" ms")) / 1000
     canvas = page.locator(".canvas").bounding_box()
     assert canvas is not None
