@@ -11,14 +11,14 @@ export interface LayoutRequest {
   links: { source: string; target: string; weight: number }[]
 }
 
-const TICKS = 110
+const TICKS = 80
 
 addEventListener('message', ({ data }: MessageEvent<LayoutRequest>) => {
   const { nodes, links } = data
   const simulation = forceSimulation(nodes)
     .force('links', forceLink<LayoutNode, (typeof links)[number]>(links).id((node) => node.id).distance(38).strength((link) => 0.12 + 0.3 * link.weight))
-    .force('charge', forceManyBody<LayoutNode>().strength((node) => (node.entity ? -160 : -60)).distanceMax(500))
-    .force('collide', forceCollide<LayoutNode>((node) => (node.entity ? 16 : 8)))
+    .force('charge', forceManyBody<LayoutNode>().strength((node) => (node.entity ? -160 : -60)).theta(1.2).distanceMax(400))
+    .force('collide', forceCollide<LayoutNode>((node) => (node.entity ? 16 : 8)).strength(0.6))
     .force('x', forceX(0).strength(0.035))
     .force('y', forceY(0).strength(0.035))
     .alphaDecay(1 - 0.001 ** (1 / TICKS))

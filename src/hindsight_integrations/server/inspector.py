@@ -7,12 +7,13 @@ call it.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import secrets
 import socket
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -89,7 +90,16 @@ def inspector_app(engine: AsyncHindsight, *, token: str, write: bool = False) ->
         token: what a caller must send as `Authorization: Bearer`.
         write: whether memories may be changed; the engine must not be read-only then.
     """
-    app = FastAPI(title="Hindsight inspector", docs_url=None, redoc_url=None, openapi_url=None)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        opening = asyncio.create_task(_open_first(engine))
+        yield
+        opening.cancel()
+
+    app = FastAPI(
+        title="Hindsight inspector", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None
+    )
     app.state.engine, app.state.write, app.state.digests = engine, write, {}
     app.include_router(_reads)
     app.include_router(_writes)
@@ -108,6 +118,13 @@ def inspector_app(engine: AsyncHindsight, *, token: str, write: bool = False) ->
     app.add_exception_handler(HindsightError, _failed)
     app.add_exception_handler(RequestValidationError, _misread)
     return app
+
+
+async def _open_first(engine: AsyncHindsight) -> None:
+    """Open the indexes of the bank that the page shows first, while the browser is still starting."""
+    with suppress(HindsightError):  # the page reports it
+        for name in (await engine.banks())[:1]:
+            await (await engine.bank(name, create=False)).units(limit=1)
 
 
 def serve_inspector(
