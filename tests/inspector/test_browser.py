@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -130,6 +131,9 @@ def test_records_have_sums_and_lead_to_their_memories(page: Page) -> None:
 def test_the_evidence_of_an_opinion_is_followed(page: Page) -> None:
     """From the opinion to a fact that moved it, and back from the fact to the opinion."""
     visit(page, "opinions")
+    expect(page.locator("svg[aria-hidden] path").first).to_have_attribute(
+        "d", re.compile(r"^M[\d.]+ [\d.]+[HV\d.]+$")
+    )
     opinion = page.get_by_role("article", name="An opinion")
     points = opinion.get_by_role("group", name="Confidence over time").get_by_role("button")
     expect(points.nth(1)).to_be_visible()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.model.links import LinkType
 
-FACTS = [
+FACTS: list[dict[str, Any]] = [
     {
         "what": "Mia broke her ankle on the stairs.",
         "fact_type": "world",

@@ -64,7 +64,7 @@ def verdict(_: str, fact: str) -> tuple[str, str]:
     return ("weaken", "mild") if "was ill" in fact else ("neutral", "mild")
 
 
-def build(path: Path) -> None:
+def build(path: Path, memories: int = MEMORIES) -> None:
     """Build the memory in a new directory, in a bank named locomo."""
     config = HindsightConfig(observations=ObservationConfig("off"), opinions=OpinionConfig(delay_s=0.0))
     agent = Agent({"assess_evidence": assessing(verdict)})
@@ -75,16 +75,16 @@ def build(path: Path) -> None:
         opinion = {"id": "o", "role": "assistant", "content": OPINION, "timestamp": FIRST - timedelta(days=1)}
         bank.retain([opinion], thread="opinions", facts=[told])
         told_facts = facts()
-        for batch in range(MEMORIES // MOST_A_COMMIT):
+        for batch in range(memories // MOST_A_COMMIT):
             items = []
             for place in range(MOST_A_COMMIT):
                 at, fact = next(told_facts)
                 message = {"id": f"m{batch}-{place}", "content": fact["what"], "timestamp": at}
                 items.append(RetainItem([message], "days", facts=[{**fact, "sources": [message["id"]]}]))
             bank.retain_many(items)
-            if batch == 1:  # enough evidence to see the opinion move
+            if batch == 0:  # enough evidence to see the opinion move
                 bank.tasks.settle()
-        first, *_ = bank.units(limit=1).units
+        (first,) = bank.units(types=["world"], limit=1).units
         bank.withdraw(first.id, reason="told by mistake")
 
 
