@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from inspected_memory import Inspector
 from playwright.sync_api import Page, expect
 from table import every_row
-from tests.inspector.conftest import Inspector
 
 expect.set_options(timeout=60_000)  # the machine may be busy; only the last test is about speed
 
@@ -219,7 +219,7 @@ def test_no_page_is_wider_than_the_window(
     page: Page, reading: Inspector, request: pytest.FixtureRequest, scheme: str, width: int
 ) -> None:
     """From 360 pixels on; `--screenshots FOLDER` keeps the pictures."""
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type] # "light" or "dark"
+    page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": WIDTHS[width]})
     for name in PAGES:
         page.goto(
