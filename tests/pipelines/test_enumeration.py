@@ -127,6 +127,8 @@ def test_pages_of_any_size_are_the_same_list(bank: MemoryBank, limit: int) -> No
     assert [unit for page in found for unit in page.units] == everything(bank)
     assert all(len(page.units) == limit for page in found[:-1])
     assert found[-1].units
+    newest = pages(bank, limit, include_invalidated=True, newest_first=True)
+    assert [unit for page in newest for unit in page.units] == everything(bank)[::-1]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Methods of a bank that read: recall, units, get, document_items, history, count."""
+"""Methods of a bank that read: recall, units, get, document_items, sources, neighbours, history, count."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from hindsight_integrations.bank.context import BankContext, BankVerbs
 from hindsight_integrations.bank.entities import MAX_NAME, entity_named
 from hindsight_integrations.bank.unit_changes import stored_unit
 from hindsight_integrations.choices import choice
-from hindsight_integrations.errors import MemoryDamaged, StorageError
+from hindsight_integrations.errors import InvalidRequest, MemoryDamaged, StorageError
 from hindsight_integrations.indexes.bank_view import BankView
 from hindsight_integrations.indexes.documents import DocumentItems, read_items
+from hindsight_integrations.indexes.neighbourhood import neighbourhood
 from hindsight_integrations.indexes.projection import BankProjection
 from hindsight_integrations.model.arrays import IntArray
+from hindsight_integrations.model.links import Neighbourhood
 from hindsight_integrations.model.metadata import GivenMetadata
 from hindsight_integrations.model.options import RECALL_DEFAULTS, RecallOptions, shows_options
 from hindsight_integrations.model.reflections import Reflection
@@ -38,6 +40,7 @@ from hindsight_integrations.model.requests import (
 )
 from hindsight_integrations.model.results import RecallResult, RetainResult, UnitPage, retained_values
 from hindsight_integrations.model.time import Window, as_utc
+from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent
 from hindsight_integrations.recall.listing import UnitFilter, find_page, place_of
 from hindsight_integrations.recall.pipeline import recall
@@ -147,6 +150,7 @@ class ListingVerbs(BankVerbs):
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
         metadata: GivenMetadata = None,
         include_invalidated: bool = False,
+        newest_first: bool = False,
         limit: int = 100,
         cursor: str | None = None,
     ) -> UnitPage:
@@ -166,6 +170,7 @@ class ListingVerbs(BankVerbs):
             tag_groups: further conditions, all of which must hold; see `recall`.
             metadata: conditions on metadata; see `recall`.
             include_invalidated: also list invalid memories; with `as_of`, all that had been mentioned by then.
+            newest_first: reverse the order.
             limit: maximum number per page, up to 10,000.
             cursor: cursor from the previous page; None for the first page.
 
@@ -182,6 +187,7 @@ class ListingVerbs(BankVerbs):
             include_invalidated=bool(include_invalidated),
             tag_groups=checked_tag_groups(tag_groups),
             metadata=checked_metadata_filter(metadata),
+            newest_first=bool(newest_first),
         )
         most = checked_count(limit, "limit", most=LARGEST_PAGE)
         async with self._context.viewing() as view:
@@ -300,6 +306,49 @@ class ReadingVerbs(BankVerbs):
         async with self._context.viewing() as view:
             unit = await services.workers.read(stored_unit, self._context, checked_unit_id(unit_id))
             return await services.workers.read(items_at, view, unit.id, moment)
+
+    async def sources(self, unit_id: str) -> tuple[SourceTurn, ...]:
+        """List the messages that a memory was made from, in their latest wording, oldest first.
+
+        Args:
+            unit_id: id of the memory; a memory of a document has none.
+
+        Raises:
+            InvalidRequest: the bank has no memory with that id.
+        """
+        return await self._context.services.workers.read(self._sources, checked_unit_id(unit_id))
+
+    def _sources(self, unit_id: str) -> tuple[SourceTurn, ...]:
+        ledger, bank = self._context.ledger, self._context.name
+        stored_unit(self._context, unit_id)
+        rows = np.array(list(ledger.units.row_ids(bank, [unit_id]).values()), np.int64)
+        return next(iter(ledger.turns.of_units(bank, rows).values()), ())
+
+    async def neighbours(
+        self, unit_id: str | None = None, *, entity: str | None = None, limit: int = 100
+    ) -> Neighbourhood:
+        """Get the part of the memory graph around a memory or an entity, the nearest memories and entities first.
+
+        Args:
+            unit_id: id of the memory.
+            entity: name or id of the entity, instead of a memory.
+            limit: maximum number of memories and entities together, 1 to 10,000.
+
+        Raises:
+            InvalidRequest: not exactly one of `unit_id` and `entity` is given, or the bank does not have it.
+            IndexOutOfStep: the graph cannot be loaded.
+        """
+        if (unit_id is None) == (entity is None):
+            raise InvalidRequest("neighbours", "it starts at one node", "Pass either unit_id or entity=.")
+        read = self._context.services.workers.read
+        most = checked_count(limit, "limit", most=LARGEST_PAGE)
+        async with self._context.viewing() as view:
+            if unit_id is not None:
+                unit = await read(stored_unit, self._context, checked_unit_id(unit_id))
+                return await read(neighbourhood, view, [unit.id], [], most)
+            name = checked_text(entity, "entity", MAX_NAME)
+            start = await read(entity_named, view.ledger, view.bank, name)
+            return await read(neighbourhood, view, [], [start.id], most)
 
     async def history(self, unit_id: str) -> tuple[ValidityEvent, ...]:
         """List the validity events of a memory, each with its time, reason and the memory that caused it, oldest first.

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import webbrowser
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -54,6 +55,7 @@ from hindsight_integrations.errors import (
     LedgerBusy,
     LedgerLost,
     MemoryDamaged,
+    MissingDependency,
     PromptTooLong,
     is_database,
 )
@@ -922,6 +924,49 @@ def doctor(
     if deep and not health.damaged and not health.ledger:
         shown.add_row("checksums", "all correct")
     output().print(shown)
+
+
+@app.command()
+def inspect(
+    path: PathArgument,
+    write: Annotated[
+        bool, typer.Option("--write", help="Also withdraw, restore, edit and forget memories.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="The port; 0 takes a free one.")
+    ] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
+) -> None:
+    """Show a memory in the browser.
+
+    The page is served to this machine only, until Ctrl-C. It is read-only without --write.
+    """
+    if path.startswith(("http://", "https://")):
+        raise InvalidRequest(
+            "path",
+            f"{path} is the address of a server",
+            "Inspect its memory where it lies: pass the directory or the database.",
+        )
+    try:
+        from hindsight_integrations.server.inspector import serve_inspector
+    except ModuleNotFoundError as error:
+        remedy = 'Run: pip install "hindsight-integrations[server]"'
+        raise MissingDependency(error.name or "fastapi", remedy) from error
+    console = output()
+
+    def opened(address: str) -> None:
+        console.print(
+            plain(f"inspecting {path}{'' if write else ', read-only'}; stop with Ctrl-C"), soft_wrap=True
+        )
+        console.print(plain(address), soft_wrap=True)
+        if browser:
+            webbrowser.open(address)
+
+    check_memory(path)
+    with _open(path, read_only=not write) as hindsight:
+        serve_inspector(hindsight.asynchronous, opened, write=write, port=port)
 
 
 @app.command()

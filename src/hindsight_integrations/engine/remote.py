@@ -51,7 +51,14 @@ ATTEMPTS = 6
 LONGEST_WAIT = 10.0  # seconds before another attempt
 BUSY = 429
 ALL_ITEMS = 100_000  # the largest limit of items.search
-ENGINE_METHODS = {"banks": True, "doctor": True, "settle": False, "forget_bank": False}
+ENGINE_METHODS = {
+    "banks": True,
+    "copies": True,
+    "doctor": True,
+    "settle": False,
+    "forget_bank": False,
+    "forget_holder": False,
+}
 """Methods of the engine, and whether a call may be sent twice."""
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hindsight_integrations.model.arrays import FloatArray, IntArray
+from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.model.units import MemoryUnit
 
 
 class LinkType(StrEnum):
@@ -79,3 +81,22 @@ class Mentions:
 
     units: IntArray
     entities: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """A part of the memory graph around a memory or an entity.
+
+    Attributes:
+        units: the memories, valid or not, the nearest first.
+        entities: the entities, the nearest first.
+        links: the temporal, semantic and causal links between these memories, the strongest first.
+        mentions: the entity links, as (unit id, entity id).
+        complete: False if `limit` left out memories or entities that can be reached from here.
+    """
+
+    units: tuple[MemoryUnit, ...]
+    entities: tuple[Entity, ...]
+    links: tuple[Link, ...]
+    mentions: tuple[tuple[str, str], ...]
+    complete: bool

@@ -141,6 +141,7 @@ class UnitFilter:
         include_invalidated: whether to include invalid units.
         tag_groups: further conditions on tags, all of which must hold.
         metadata: a condition on metadata; None for no condition.
+        newest_first: whether to reverse the order.
     """
 
     types: tuple[FactType, ...] = tuple(sorted(FactType))
@@ -152,6 +153,7 @@ class UnitFilter:
     include_invalidated: bool = False
     tag_groups: tuple[TagGroup, ...] = ()
     metadata: MetadataTest | None = None
+    newest_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +204,7 @@ def _seal(packed: bytes, bank: str, wanted: UnitFilter) -> bytes:
 def find_page(
     view: BankView, wanted: UnitFilter, mentioning: IntArray | None, *, after: PageEnd | None, limit: int
 ) -> UnitPage:
-    """Return the next matching units, ordered by start, then by row id, without ranking.
+    """Return the next matching units, ordered by start, then by row id, or in reverse, without ranking.
 
     Args:
         view: a view of the bank.
@@ -218,10 +220,12 @@ def find_page(
     begins = event_moments(columns.starts, columns.mentioned)
     ahead = mask
     if after is not None:
+        last = (begins == after.begins) & (columns.ids == after.row)
         later = (begins > after.begins) | ((begins == after.begins) & (columns.ids > after.row))
-        ahead = mask & later
+        ahead = mask & (~(later | last) if wanted.newest_first else later)
     at = np.flatnonzero(ahead)
-    at = at[np.lexsort((columns.ids[at], begins[at]))][: limit + 1]
+    at = at[np.lexsort((columns.ids[at], begins[at]))]
+    at = (at[::-1] if wanted.newest_first else at)[: limit + 1]
     page, ids = at[:limit], columns.ids[at[:limit]]
     # Units that are damaged or were erased since the view was made are omitted.
     stored = view.ledger.units.get(view.bank, ids)

@@ -135,6 +135,8 @@ async def _of_engine(method: str, arguments: dict[str, Any], access: Access, ban
     if method == "forget_bank":
         access.check(str(arguments["name"]))
         banks.drop(str(arguments["name"]))
+    elif method == "copies":
+        access.check(str(arguments["bank"]))
     else:
         access.check_everything(method)
     return await getattr(engine, method)(**arguments)

@@ -278,7 +278,7 @@ async def delete_bank(bank_id: str, access: GivenAccess, banks: GivenBanks) -> d
     """Erase a bank."""
     access.check(bank_id)
     banks.drop(bank_id)
-    return _deleted(await banks.engine.forget_bank(bank_id))
+    return _deleted((await banks.engine.forget_bank(bank_id)).counts.get("units", 0))
 
 
 @router.post(PREFIX + "/{bank_id}/memories")

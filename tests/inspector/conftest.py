@@ -1,0 +1,97 @@
+"""The inspector in Chromium, over the command line, on a memory of 10,000 memories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from inspected_memory import Inspector, build
+from playwright.sync_api import BrowserContext, Page, sync_playwright
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--memory", help="inspect this memory, with a bank locomo, instead of a made one")
+    parser.addoption("--screenshots", help="keep a picture of every page in this folder")
+    parser.addoption(
+        "--strict-times", action="store_true", help="assert the times that hold on an idle machine"
+    )
+
+
+@pytest.fixture(scope="session")
+def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    given = request.config.getoption("--memory")
+    if given:
+        return Path(given)
+    path = tmp_path_factory.mktemp("inspected") / "memory"
+    build(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def reading(memory: Path) -> Iterator[Inspector]:
+    inspector = Inspector(memory)
+    yield inspector
+    inspector.close()
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("chromium"),
+            executable_path=CHROMIUM,
+            headless=True,
+            args=FLAGS,
+            viewport={"width": 1280, "height": 800},
+        )
+        yield context
+        context.close()
+
+
+Opens = Callable[[Inspector], Page]
+
+
+@pytest.fixture
+def opens(browser: BrowserContext) -> Iterator[Opens]:
+    """Opens the printed address in a tab; it must neither report a problem nor ask another host."""
+    pages: list[Page] = []
+    problems: list[str] = []
+
+    def opened(inspector: Inspector) -> Page:
+        page = browser.new_page()
+        pages.append(page)
+        page.on(
+            "console",
+            lambda message: problems.append(message.text) if message.type in {"error", "warning"} else None,
+        )
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith(inspector.origin) else problems.append(request.url)
+            ),
+        )
+        page.goto(inspector.address)
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+    assert problems == []
+
+
+@pytest.fixture
+def page(opens: Opens, reading: Inspector) -> Page:
+    return opens(reading)
