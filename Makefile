@@ -14,6 +14,9 @@ CONFORMANCE_READY := $(CONFORMANCE_VENV)/.ready
 SERVER_VENV := .venv-server
 SERVER_BIN := $(SERVER_VENV)/bin
 SERVER_READY := $(SERVER_VENV)/.ready
+DOCS_VENV := .venv-docs
+DOCS_BIN := $(DOCS_VENV)/bin
+DOCS_READY := $(DOCS_VENV)/.ready
 EVALS_VENV := .venv-evals
 EVALS_BIN := $(EVALS_VENV)/bin
 EVALS_READY := $(EVALS_VENV)/.ready
@@ -33,7 +36,7 @@ export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 export PYTHONFAULTHANDLER := 1
 
-.PHONY: help demo test test-slow unit-slow test-evals test-torch test-conformance test-server test-llm evals evals-public check unit lint types layers clean
+.PHONY: help demo test test-slow unit-slow test-evals test-torch test-conformance test-server test-llm evals evals-public docs check unit lint types layers clean
 
 help:
 	@echo "make demo            an assistant with memory in seven scenes, with recorded answers of a language model"
@@ -48,6 +51,7 @@ help:
 	@echo "make test-llm        a chat, observations and a background on a real small model (1.1 GB, ten minutes or more on two cores)"
 	@echo "make evals           ours beside its peers on simulated lives and forgetting cases; no key, nothing downloaded but packages"
 	@echo "make evals-public    the same on LOCOMO=path LONGMEMEVAL=path MEMORA=path, with FACTS=folder if facts were extracted"
+	@echo "make docs            the documentation site, with its links checked, into build/site"
 	@echo "make clean           remove the environments"
 
 # Pyserini's metadata asks for torch and transformers, which our path never touches: it is installed without its
@@ -80,8 +84,8 @@ unit-slow: $(READY)
 check: lint types layers
 
 lint: $(READY)
-	$(BIN)/ruff check src tests evals examples cookbooks
-	$(BIN)/ruff format --check src tests evals examples cookbooks
+	$(BIN)/ruff check src tests evals examples cookbooks site
+	$(BIN)/ruff format --check src tests evals examples cookbooks site
 
 types: $(READY)
 	$(BIN)/mypy
@@ -177,5 +181,18 @@ evals-public: $(EVALS_READY)
 		$(if $(FACTS),--facts $(FACTS)) $(if $(LOCOMO),--episodes locomo:$(LOCOMO)) \
 		$(if $(LONGMEMEVAL),--episodes longmemeval:$(LONGMEMEVAL)) $(if $(MEMORA),--episodes memora:$(MEMORA))
 
+# mkdocstrings reads the source; the package is imported for its errors and settings only, which need pydantic.
+$(DOCS_READY): pyproject.toml Makefile
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_BIN)/python -m pip install --quiet --disable-pip-version-check \
+		"mkdocs>=1.6,<2" "mkdocs-material>=9.7,<10" "mkdocstrings[python]>=1.0,<2" "mkdocs-llmstxt>=0.5,<0.6" pydantic
+	$(DOCS_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: $(DOCS_READY)
+	$(DOCS_BIN)/mkdocs build --quiet -f site/mkdocs.yml
+
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) $(CONFORMANCE_VENV) $(SERVER_VENV) $(LLM_VENV) $(EVALS_VENV)
+	rm -rf $(DOCS_VENV) $(VENV) $(TORCH_VENV) $(CONFORMANCE_VENV) $(SERVER_VENV) $(LLM_VENV) $(EVALS_VENV)
