@@ -75,6 +75,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     for mark, listed in LISTS.items():
         if mark in markdown:
             markdown = markdown.replace(mark, listed())
+    markdown = re.sub(r"\[docs/([\w-]+)\.md\]\(", r"[\1](", markdown)  # README shows paths
     home = {page: name for name, page in COPIES.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     return LINK.sub(lambda link: page_of(link[1], Path(home).parent, page.file.src_uri), markdown)
 
