@@ -183,8 +183,8 @@ def test_each_vendor_package_has_one_home() -> None:
 
 
 def test_sql_is_written_by_sqlalchemy() -> None:
-    """Text of SQL, and the driver itself, are in the two files about databases; conditions of indexes are in the tables."""
-    homes = {"ledger/databases.py", "ledger/sql.py", "ledger/tables.py", "ledger/opening.py"}
+    """Text of SQL, and the driver itself, are in the files about databases; conditions of indexes are in the tables."""
+    homes = {f"ledger/{name}.py" for name in ("databases", "postgresql", "sql", "tables", "opening")}
     beyond = re.compile(r"exec_driver_sql|sa\.text\(|import text\b|\braw\(|driver_connection")
     named = {
         path.relative_to(SOURCE).as_posix()

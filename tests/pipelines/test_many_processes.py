@@ -234,20 +234,23 @@ def test_a_commit_whose_answer_is_lost_is_looked_up(
 def test_a_restored_backup_is_noticed(
     address: str, databases: Databases, process: Process, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """After an older backup was restored under a running process, nothing of the lost history is served."""
-    engine = process()
-    bank = engine.bank("alice")
-    bank.retain(LISBON)
+    """After an older backup was restored under running processes, none of them serves anything of the lost history."""
+    running = [process() for _ in range(3)]
+    running[0].bank("alice").retain(LISBON)
     databases.copy("shared", "backup")
-    again(lambda: bank.retain("Alice adopted a parrot named Kiwi."))
-    assert texts(engine, "parrot")
+    again(lambda: running[0].bank("alice").retain("Alice adopted a parrot named Kiwi."))
+    for engine in running:
+        assert again(lambda engine=engine: texts(engine, "parrot"))  # type: ignore[misc] # bound at once
     databases.restore("backup", "shared")
     other = process(cache=None)
-    for number in range(3):  # the same revisions, with other content
-        other.bank("alice").retain(f"Alice planted {number + 2} trees.")
-    found = again(lambda: texts(engine, "What did Alice do?"))
-    assert sorted(found) == sorted([LISBON, *(f"Alice planted {number + 2} trees." for number in range(3))])
-    assert "restored from a backup" in caplog.text
+    planted = [f"Alice planted {number + 2} trees." for number in range(3)]
+    for text in planted:  # the same revisions, with other content
+        other.bank("alice").retain(text)
+    again(lambda: running[2].bank("alice").retain("Alice sold her boat."))  # the first thing this one does
+    for engine in running:
+        found = again(lambda engine=engine: texts(engine, "What did Alice do?"))  # type: ignore[misc] # bound at once
+        assert sorted(found) == sorted([LISBON, "Alice sold her boat.", *planted])
+    assert caplog.text.count("restored from a backup") == len(running)
 
 
 def test_an_unusable_address_says_what_to_do(databases: Databases, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from builders import BANK, make_entity, make_units, make_write_set
 from ledger_support import commit
 
 from hindsight_integrations.ledger.ledger import Ledger
-from hindsight_integrations.ledger.observations import _CHANGED, _FACTS_OF
+from hindsight_integrations.ledger.observations import _FACTS_OF, CHANGED
 from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 
@@ -51,7 +51,7 @@ def test_a_commit_and_an_open_look_at_nobody_who_waits_already(tmp_path: Path) -
     ledger = Ledger.open(tmp_path, observing=timedelta(0))
     told(ledger, "f1", "f2")
     with ledger._database.reading() as connection:
-        for statement, index in ((_CHANGED, "entities_unobserved"), (_FACTS_OF, "mentions_entity")):
+        for statement, index in ((CHANGED, "entities_unobserved"), (_FACTS_OF, "mentions_entity")):
             query = str(statement.compile(connection))
             values = [0] * query.count("?")
             plan = [step[3] for step in raw(connection).execute(f"EXPLAIN QUERY PLAN {query}", values)]

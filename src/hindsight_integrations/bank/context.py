@@ -9,16 +9,13 @@ from dataclasses import replace
 from functools import partial, wraps
 from typing import ClassVar, Concatenate, ParamSpec, TypeVar
 
-import numpy as np
-
 from hindsight_integrations.bank.open_banks import OpenBanks
 from hindsight_integrations.concurrency.workers import CheckedWorkers
-from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest, LedgerUnreachable
+from hindsight_integrations.errors import InvalidRequest, LedgerUnreachable
 from hindsight_integrations.indexes.bank_view import BankView
 from hindsight_integrations.indexes.projection import BankProjection
-from hindsight_integrations.ledger.ledger import Ledger, Transaction
+from hindsight_integrations.ledger.ledger import Ledger, LedgerReader, Transaction
 from hindsight_integrations.ledger.values import BankHeader
-from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.services import Services
 
 logger = logging.getLogger("hindsight_integrations")
@@ -107,35 +104,32 @@ class BankContext:
             await workers.write(projection.catch_up)
             view = projection.view()
         if len(view.columns):
-            self._check_matches(view.embedder)
+            view.check_embedder(self.services.embedder.identity)
         return view
 
-    def check_embedder(self) -> EmbedderIdentity | None:
-        """Check that the bank's vectors were made by the engine's embedder; return it, or None if there are no vectors yet.
+    def check_embedder(self) -> None:
+        """Check that the bank's vectors were made by the engine's embedder, as far as the indexes know. Writer thread only.
 
         Raises:
             EmbedderMismatch: the bank's vectors were made by another embedder.
         """
-        return self._check_matches(self.services.ledger.bank(self.name).embedder)
-
-    def _check_matches(self, stored: EmbedderIdentity | None) -> EmbedderIdentity | None:
-        given = self.services.embedder.identity
-        if stored is not None and not stored.matches(given):
-            raise EmbedderMismatch(self.name, str(stored), str(given))
-        return stored
+        self.projection.view().check_embedder(self.services.embedder.identity)
 
     def claim_embedder(self) -> None:
-        """Record the engine's embedder if the bank has no embedder yet, else check that both are the same.
+        """Record the engine's embedder if the bank has no embedder yet, else check that both are the same. Writer thread only.
 
         Raises:
             EmbedderMismatch: the bank's vectors were made by another embedder.
         """
-        if self.check_embedder() is None:
-            nothing = np.empty(0, np.int64)
-            self.services.ledger.set_embedder(
-                self.name, self.services.embedder.identity, nothing, np.empty((0, 0), np.float32)
-            )
+        self.check_embedder()
+        if self.projection.view().embedder is None:
+            self.ledger.claim_embedder(self.name, self.services.embedder.identity)
             self.catch_up()
+            self.check_embedder()
+
+    def single_read(self) -> AbstractContextManager[LedgerReader]:
+        """Open a block for one select of the ledger."""
+        return self.ledger.single_read(self.name, self._header.generation)
 
 
 def check_writable(services: Services, verb: str) -> None:

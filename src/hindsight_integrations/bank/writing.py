@@ -128,7 +128,7 @@ class WritingVerbs(BankVerbs):
             )
             for each in items
         ]
-        await services.workers.write(self._context.claim_embedder)
+        await self._context.view_services.workers.write(self._context.claim_embedder)
         return await retain(requests, self._context, self._context.view_services)
 
     @writes
@@ -162,7 +162,7 @@ class WritingVerbs(BankVerbs):
                 "progress", f"{shown(progress)} is not callable", "Pass a function, or None."
             )
         services = self._context.services
-        await services.workers.write(self._context.claim_embedder)
+        await self._context.view_services.workers.write(self._context.claim_embedder)
         outcomes = await retain_many(
             requests,
             self._context,

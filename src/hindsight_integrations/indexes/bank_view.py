@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from hindsight_integrations.errors import EmbedderMismatch
 from hindsight_integrations.indexes.bank_vectors import BankVectors, ScoringVectorIndex
 from hindsight_integrations.indexes.columns import Columns, ItemColumns
 from hindsight_integrations.indexes.protocols import KeywordIndex, MemoryGraph
@@ -35,6 +36,7 @@ class BankView:
         rebuilds: number of index rebuilds when this view was made.
         failures: reasons by index name, for indexes that could not be rebuilt and must not be used.
         embedder: the embedder of the bank's vectors; None if there are none.
+        row: row id of the bank; 0 before the first revision is published.
     """
 
     bank: str
@@ -50,6 +52,24 @@ class BankView:
     failures: dict[str, str]
     rebuilds: int = 0
     embedder: EmbedderIdentity | None = None
+    row: int = 0
+
+    def snapshot(self) -> AbstractContextManager[LedgerReader]:
+        """Open a block whose reads of the ledger all see one state of the bank."""
+        return self.ledger.snapshot(self.bank, self.row)
+
+    def single_read(self) -> AbstractContextManager[LedgerReader]:
+        """Open a block for one select of the ledger."""
+        return self.ledger.single_read(self.bank, self.row)
+
+    def check_embedder(self, given: EmbedderIdentity) -> None:
+        """Check that the bank's vectors were made by this embedder, or that there are none.
+
+        Raises:
+            EmbedderMismatch: they were made by another one.
+        """
+        if self.embedder is not None and not self.embedder.matches(given):
+            raise EmbedderMismatch(self.bank, str(self.embedder), str(given))
 
     @property
     def graph(self) -> MemoryGraph:
@@ -72,6 +92,10 @@ class Projector(Protocol):
     @property
     def ledger(self) -> Ledger:
         """The ledger."""
+        ...
+
+    def single_read(self) -> AbstractContextManager[LedgerReader]:
+        """Open a block for one select of the ledger."""
         ...
 
     def viewing(self) -> AbstractAsyncContextManager[BankView]:

@@ -34,11 +34,10 @@ class NamedEntities:
 def named_in(text: str, view: BankView, languages: Sequence[Language]) -> NamedEntities:
     """Look up the entities that a question names."""
     names = sorted({normalise_name(name) for name in possible_names(text, languages)} - {""})
-    with view.ledger.snapshot(view.bank) as ledger:
-        entities = ledger.entities.named(view.bank, names).values()
-        named = {entity.id: entity for entity in entities if entity.type != EntityType.CONCEPT}
-        rows = ledger.entities.row_ids(view.bank, list(named))
+    with view.single_read() as ledger:
+        rows = ledger.entities.named_rows(view.bank, names)
+    named = {row: entity for row, entity in rows.values() if entity.type != EntityType.CONCEPT}
     speakers = [entity for entity in named.values() if entity.role is EntityRole.SPEAKER]
     own = frozenset(speakers[0].names) if len(speakers) == 1 else frozenset[str]()
     answering = frozenset(name for entity in named.values() for name in entity.names)
-    return NamedEntities(np.unique(np.fromiter(rows.values(), np.int64, len(rows))), own, answering)
+    return NamedEntities(np.unique(np.fromiter(named, np.int64, len(named))), own, answering)

@@ -37,7 +37,7 @@ from hindsight_integrations.indexes.columns import (
 )
 from hindsight_integrations.indexes.protocols import KeywordIndex, MemoryGraph, VectorIndex
 from hindsight_integrations.indexes.spreading_activation import hub_degree, hub_entities
-from hindsight_integrations.ledger.feed import Feed
+from hindsight_integrations.ledger.feed import Ahead, Feed
 from hindsight_integrations.ledger.ledger import Ledger, Transaction
 from hindsight_integrations.ledger.values import NO_ITEM_UNITS, UnitColumns
 from hindsight_integrations.model.arrays import IN_DOCUMENT, STORED, BoolArray, IntArray
@@ -359,7 +359,7 @@ class KeywordFollower(Follower[KeywordIndex]):
         (ids, texts), removed = feed.texts(since), feed.removed(since)
         self._index.remove(removed)
         if len(ids):
-            self._index.upsert(ids, texts, feed.told(ids))
+            self._index.upsert(ids, texts, feed.told(since, ids))
         holds_removed = self._index.refresh()
         self._seen = feed.revision
         # Units removed without an erasure may stay in the files for a while; corrected texts may not.
@@ -383,6 +383,9 @@ class GraphFollower(Follower[MemoryGraph]):
 
     The first request loads it, on any thread, under a lock that the writer thread also takes. A feed opened under
     the lock is never older than a published view, because views are published after the followers have run.
+
+    Attributes:
+        awake: whether the graph is loaded.
     """
 
     def __init__(
@@ -395,12 +398,12 @@ class GraphFollower(Follower[MemoryGraph]):
         super().__init__(name, bank, index)
         self._open_feed = open_feed
         self._lock = Lock()
-        self._awake = False
+        self.awake = False
 
     def follow(self, feed: Feed) -> None:
         """Follow the feed, if the graph is loaded."""
         with self._lock:
-            if self._awake:
+            if self.awake:
                 super().follow(feed)
 
     def wake(self) -> MemoryGraph:
@@ -409,9 +412,9 @@ class GraphFollower(Follower[MemoryGraph]):
         Raises:
             IndexOutOfStep: the graph could not be loaded; the next call tries again.
         """
-        if not self._awake:
+        if not self.awake:
             with self._lock:
-                if not self._awake:
+                if not self.awake:
                     self._fill()
         return self._index
 
@@ -421,7 +424,7 @@ class GraphFollower(Follower[MemoryGraph]):
         if problem := self.problem:
             self.problem, self.usable = "", True
             raise IndexOutOfStep(self.name, self._bank, problem)
-        self._awake = True
+        self.awake = True
 
     def finish(self, feed: Feed) -> None:
         """Do nothing: the graph is in memory."""
@@ -429,7 +432,7 @@ class GraphFollower(Follower[MemoryGraph]):
     def sleep(self) -> None:
         """Drop the graph until the next request."""
         with self._lock:
-            self._awake = False
+            self.awake = False
             self._index.clear()
 
     def _catch_up(self, feed: Feed) -> None:
@@ -539,6 +542,10 @@ class ColumnFollower:
         self.items = ItemColumns()
 
 
+FEW_COMMITS = 16
+"""Commits of other processes that a writer may apply while it holds the bank."""
+
+
 class BankProjection:
     """Keeps one bank's indexes and columns at the ledger's revision.
 
@@ -554,6 +561,7 @@ class BankProjection:
         self._bank, self._ledger, self._indexes = bank, ledger, indexes
         self._mark: Watermark | None = None  # the commit of the view
         self._generation: int | None = None
+        self._hub_degree = hub_degree(0)
         self._scorer = ScorerFollower("scorer", bank, indexes.scorer)
         self._vectors: VectorFollower | None = None
         if indexes.vectors is not indexes.scorer:
@@ -645,18 +653,21 @@ class BankProjection:
         An index that fails is rebuilt from the ledger. If that fails too, it is listed in `problems`, and in the
         view's `failures` if its channel needs it.
         """
-        with self._existing(), self._ledger.feed(self._bank) as feed:
+        with self._existing(), self._ledger.feed(self._bank, self._ahead()) as feed:
             self._follow(feed)
 
     @contextmanager
     def transaction(self) -> Iterator[tuple[BankView, Transaction]]:
         """Lock the bank against other writers, catch up, and yield a view at the transaction's state."""
-        if self._ledger.shared and self.behind():  # without the lock: another process may have written much
-            self.catch_up()
-        with self._existing(), self._ledger.transaction(self._bank) as transaction:
-            if transaction.feed.mark != self._mark:
-                self._follow(transaction.feed)
-            yield replace(self._view, ledger=transaction), transaction
+        for again in (False, True):
+            with self._existing(), self._ledger.transaction(self._bank) as transaction:
+                feed = transaction.feed
+                if again or feed.revision - self._view.revision <= FEW_COMMITS:
+                    if feed.mark != self._mark:
+                        self._follow(feed)
+                    yield replace(self._view, ledger=transaction, embedder=feed.embedder), transaction
+                    return
+            self.catch_up()  # without the lock
 
     def reembedded(self) -> None:
         """Drop and replay both vector indexes after the vectors were replaced by another embedder's."""
@@ -712,6 +723,12 @@ class BankProjection:
         self._columns.clear()
         self._mark = None
 
+    def _ahead(self) -> Ahead | None:
+        """Return what the followers will ask of a feed; None before the first one."""
+        if self._mark is None:
+            return None
+        return Ahead(self._mark.generation, self._mark.revision, int(self._hub_degree), self._graph.awake)
+
     def _follow(self, feed: Feed) -> None:
         """Bring everything to the feed's revision."""
         self._check_history(feed)
@@ -723,15 +740,18 @@ class BankProjection:
         self._columns.follow(feed)
         columns = self._columns.columns
         memories = int(np.count_nonzero(of_types(columns, TOLD_NETWORKS)))
+        more_than = min(self._hub_degree, hub_degree(memories))  # the lower, which `_ahead` may have read
+        self._hub_degree = hub_degree(memories)
         self._view = replace(
             self._view,
             revision=feed.revision,
             columns=columns,
             items=self._columns.items,
             vectors=self._vectors.vectors() if self._vectors else BankVectors(self._indexes.scorer),
-            hubs=hub_entities(*feed.mentioned(hub_degree(memories)), memories, feed.roles()),
+            hubs=hub_entities(*feed.mentioned(more_than), memories, feed.roles()),
             failures={follower.name: follower.problem for follower in self._followers if not follower.usable},
             rebuilds=self.rebuilds,
             embedder=feed.embedder,
+            row=feed.bank.id,
         )
         self._mark = feed.mark

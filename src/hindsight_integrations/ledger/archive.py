@@ -51,7 +51,7 @@ from hindsight_integrations.ledger.rows import (
     is_not_observation,
     is_opinion,
 )
-from hindsight_integrations.ledger.sql import Values, insert, run_many
+from hindsight_integrations.ledger.sql import Values, count_many, insert
 from hindsight_integrations.ledger.tables import (
     JSON,
     MEMORIES,
@@ -448,7 +448,7 @@ class _Load:
         if table is banks:
             return
         if _key(table) != "id" or table.name not in self._ids:
-            run_many(self._connection, insert(table), rows)
+            count_many(self._connection, insert(table), rows)
             return
         old = [row.pop("id") for row in rows]
         new = insert_numbered(self._connection, table, rows)
@@ -462,7 +462,7 @@ class _Load:
                 self._unnamed.add(number)
         derived = _derived(table, zip(new, rows, strict=True))
         for of, values in derived.items():
-            run_many(self._connection, insert(of), [{"bank": self._bank, **value} for value in values])
+            count_many(self._connection, insert(of), [{"bank": self._bank, **value} for value in values])
 
 
 def _derived(table: Table, rows: Iterable[tuple[int, Values]]) -> Mapping[Table, list[Values]]:
@@ -488,10 +488,10 @@ def _key(table: Table) -> str:
 
 def insert_numbered(connection: Connection, table: Table, rows: Sequence[Values]) -> range:
     """Insert rows and return their new row ids, which the table has never used before."""
-    first: int = connection.execute(insert(table), rows[0]).inserted_primary_key[0]  # type: ignore[index] # of an INSERT
+    first: int = connection.execute(insert(table).returning(table.c.id), rows[0]).scalar_one()
     ids = range(first, first + len(rows))
     others = [{**row, "id": new} for new, row in zip(ids[1:], rows[1:], strict=True)]
-    run_many(connection, insert(table), others)
+    count_many(connection, insert(table), others)
     if connection.dialect.name == "postgresql":  # SQLite continues after the highest id on its own
         sequence = func.pg_get_serial_sequence(table.name, "id")
         connection.execute(select(func.setval(sequence, ids[-1])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, case, func, null, or_, select, update
 
@@ -13,22 +13,37 @@ from hindsight_integrations.ledger import tasks
 from hindsight_integrations.ledger.checksums import closing, unit_checksum, vector_checksum
 from hindsight_integrations.ledger.entities import write_entities, write_mentions
 from hindsight_integrations.ledger.losses import advance
-from hindsight_integrations.ledger.mental_models import write_refresh
+from hindsight_integrations.ledger.mental_models import (
+    AUTOMATIC,
+    changes_facts,
+    enqueue_refreshes,
+    write_refresh,
+)
 from hindsight_integrations.ledger.observations import (
+    CHANGED,
     change_facts,
+    enqueue_observed,
     move_documents,
+    remove_units,
     write_observed,
 )
-from hindsight_integrations.ledger.opinions import follow_grounds, judge_corrected, write_opinions
+from hindsight_integrations.ledger.opinions import (
+    UNSEEN,
+    brings_evidence,
+    enqueue_reinforcement,
+    follow_grounds,
+    judge_corrected,
+    write_opinions,
+)
 from hindsight_integrations.ledger.profile_changes import write_profile
 from hindsight_integrations.ledger.records import categories_of, write_categories, write_records
 from hindsight_integrations.ledger.rows import (
     OWN_COLUMNS,
     SEALED,
+    UNIT_ROWS,
     BankRow,
     CommitTarget,
     Row,
-    all_rows,
     mapping_text,
     unit_row,
     unit_rows,
@@ -41,7 +56,7 @@ from hindsight_integrations.ledger.rules import (
     merged_entities,
     unit_references,
 )
-from hindsight_integrations.ledger.sql import Values, changes, insert, run_many
+from hindsight_integrations.ledger.sql import Values, ask, changes, insert, run_many
 from hindsight_integrations.ledger.tables import (
     Int,
     chunks,
@@ -53,7 +68,8 @@ from hindsight_integrations.ledger.tables import (
     validity_events,
     vectors,
 )
-from hindsight_integrations.ledger.turns import write_thread, write_turns
+from hindsight_integrations.ledger.tasks import Schedule
+from hindsight_integrations.ledger.turns import waiting_turns, write_thread, write_turns
 from hindsight_integrations.ledger.values import Receipt
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.time import to_micros
@@ -111,8 +127,8 @@ _REOPEN = (
 )
 
 
-def commit(connection: Connection, bank: BankRow, writes: WriteSet, now: datetime) -> Receipt:
-    """Apply a write set in the open transaction; see `Transaction.commit`.
+def commit(connection: Connection, bank: BankRow, writes: WriteSet, schedule: Schedule) -> Receipt:
+    """Apply a write set in the open transaction, and enqueue what follows; see `Transaction.commit`.
 
     The revision stays the same if every row exists already. Profiles, answers of mental models and logs of threads do
     not raise it, because no index contains them.
@@ -122,27 +138,85 @@ def commit(connection: Connection, bank: BankRow, writes: WriteSet, now: datetim
     if changes_nothing(writes):
         return Receipt(bank.revision, ())
     check_shape(writes, bank.dimension)
+    now = schedule.clock.now()
     target = CommitTarget(connection, bank.id, bank.revision + 1)
-    write_profile(connection, bank.id, writes, now)
-    write_refresh(connection, bank.id, writes)
-    write_thread(connection, bank.id, writes)
     before = changes(connection)
     tasks.complete(connection, bank.id, writes.completed_tasks, now)
     created = _write_all(target, writes, to_micros(now))
     enqueued = tasks.enqueue(connection, bank.id, writes.tasks, now)
-    if changes(connection) == before:
+    following = Following.of(target)
+    changed = changes(connection) != before
+    write_profile(connection, bank.id, writes, now)
+    write_refresh(connection, bank.id, writes)
+    write_thread(connection, bank.id, writes)
+    if not changed:
         return Receipt(bank.revision, ())
     vector = next((write.vector for write in writes.units if write.vector), b"")
     dimension = len(vector) // FLOAT_BYTES if vector else bank.dimension
     advance(connection, bank.id, target.revision, dimension)
+    following.enqueue(schedule, facts=changes_facts(writes), evidence=brings_evidence(writes))
     return Receipt(target.revision, created, enqueued)
 
 
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What follows a change of facts: observations, mental models and opinions to bring up to date.
+
+    Attributes:
+        target: the commit that changes facts.
+        entities: ids of the entities whose facts it changes.
+        models: ids of the mental models that refresh automatically.
+        unassessed: whether some opinion was not assessed against all valid facts.
+    """
+
+    target: CommitTarget
+    entities: Sequence[str]
+    models: Sequence[str]
+    unassessed: bool
+
+    @classmethod
+    def of(cls, target: CommitTarget) -> Following:
+        """Read what follows the changes made so far."""
+        changed = {"bank": target.bank, "revision": target.revision}
+        keys, models, unseen = ask(
+            target.connection,
+            (CHANGED, changed),
+            (AUTOMATIC, {"of": target.bank}),
+            (UNSEEN, {"bank": target.bank}),
+        )
+        return cls(target, [key for (key,) in keys], [model for (model,) in models], bool(unseen))
+
+    def enqueue(self, schedule: Schedule, *, facts: bool = True, evidence: bool = True) -> None:
+        """Enqueue the tasks.
+
+        Args:
+            schedule: when the tasks fall due.
+            facts: whether facts were added, closed or restored that mental models may rest on.
+            evidence: whether facts were added that opinions must be assessed against.
+        """
+        connection, bank = self.target.connection, self.target.bank
+        enqueue_observed(schedule, connection, bank, self.entities)
+        if facts:
+            enqueue_refreshes(schedule, connection, bank, self.models)
+        if evidence and self.unassessed:
+            enqueue_reinforcement(schedule, connection, bank)
+
+
 def _write_all(target: CommitTarget, writes: WriteSet, now: int) -> tuple[str, ...]:
+    references = unit_references(writes)
+    wanted = sorted(set().union(*references.values()))
+    known, *waiting = ask(
+        target.connection,
+        (UNIT_ROWS, {"bank": target.bank, "ids": wanted}),
+        *waiting_turns(target.bank, writes),
+    )
     _write_sources(target, writes)
     created = write_units(target, writes)
-    write_turns(target, writes, created)
-    rows = _unit_rows(target, writes, created)
+    rows = {**dict(known), **created}
+    for field, ids in references.items():
+        check_known(field, ids, rows, writes.bank)
+    remove_units(target, {row for found in waiting for row, *_ in found})
+    write_turns(target, writes, rows)
     write_entities(target, merged_entities(writes.entities))
     write_mentions(target, writes, rows)
     write_links(target, writes.links, rows)
@@ -277,16 +351,6 @@ def _write_sources(target: CommitTarget, writes: WriteSet) -> None:
             for key in writes.messages
         ],
     )
-
-
-def _unit_rows(target: CommitTarget, writes: WriteSet, created: Mapping[str, int]) -> dict[str, int]:
-    """Return row ids of the units that the write set refers to; raise InvalidRequest for unknown ones."""
-    references = unit_references(writes)
-    wanted = sorted(set().union(*references.values()))
-    rows = all_rows(target, wanted, created)
-    for field, ids in references.items():
-        check_known(field, ids, rows, writes.bank)
-    return rows
 
 
 def write_links(target: CommitTarget, new: Iterable[Link], rows: Mapping[str, int]) -> None:

@@ -14,13 +14,12 @@ from hindsight_integrations.ledger.checksums import (
     seal_units,
     vector_checksum,
 )
-from hindsight_integrations.ledger.commit import write_links
+from hindsight_integrations.ledger.commit import Following, write_links
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.entities import set_graph_epoch
 from hindsight_integrations.ledger.losses import advance
-from hindsight_integrations.ledger.mental_models import enqueue_refreshes
-from hindsight_integrations.ledger.observations import change_facts, move_documents, observe_changed
-from hindsight_integrations.ledger.opinions import enqueue_reinforcement, judge_corrected
+from hindsight_integrations.ledger.observations import change_facts, move_documents
+from hindsight_integrations.ledger.opinions import judge_corrected
 from hindsight_integrations.ledger.records import rewrite_values
 from hindsight_integrations.ledger.rows import (
     At,
@@ -102,9 +101,7 @@ class UnitEditor(UnitReader):
             }
             connection.execute(_ADD_EDIT, entry)
             advance(connection, stored.id, revision)
-            observe_changed(self._schedule, connection, stored.id, revision)
-            enqueue_refreshes(self._schedule, connection, stored.id)
-            enqueue_reinforcement(self._schedule, connection, stored.id)
+            Following.of(target).enqueue(self._schedule)
         return revision
 
 

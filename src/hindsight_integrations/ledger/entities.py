@@ -377,11 +377,15 @@ class EntityReader(Reader):
 
         If several entities share a name, the most mentioned one wins; use `find` to get all.
         """
-        best: dict[str, Entity] = {}
+        return {name: entity for name, (_, entity) in self.named_rows(bank, names).items()}
+
+    def named_rows(self, bank: str, names: Sequence[str]) -> dict[str, tuple[int, Entity]]:
+        """Return the same entities with their row ids, which are their ids in the graph. One select."""
+        best: dict[str, tuple[int, Entity]] = {}
         with self._at(bank) as (connection, row):
-            for entity in connection.execute(_BY_NAMES, {"bank": row, "names": names}):
-                if entity[0] not in best:
-                    best[entity[0]] = entity_from(entity[2:])
+            for name, entity, *fields in connection.execute(_BY_NAMES, {"bank": row, "names": names}):
+                if name not in best:
+                    best[name] = entity, entity_from(tuple(fields))
         return best
 
     def find(self, bank: str, name: str) -> list[Entity]:

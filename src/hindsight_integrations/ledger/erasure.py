@@ -28,21 +28,20 @@ from sqlalchemy import (
 
 from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.ledger.checksums import closing
+from hindsight_integrations.ledger.commit import Following
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import advance
-from hindsight_integrations.ledger.mental_models import enqueue_refreshes, forget_answers
+from hindsight_integrations.ledger.mental_models import forget_answers
 from hindsight_integrations.ledger.observations import (
     change_facts,
     documents_of,
     entities_to_sum_up,
     move_documents,
     note_changed,
-    observe_changed,
     with_observations,
 )
 from hindsight_integrations.ledger.opinions import (
     closed_by_log,
-    enqueue_reinforcement,
     erase_opinions,
     follow_grounds,
     follow_own_grounds,
@@ -50,7 +49,7 @@ from hindsight_integrations.ledger.opinions import (
 )
 from hindsight_integrations.ledger.records import erase_unused, touched_categories
 from hindsight_integrations.ledger.rows import BankRow, CommitTarget, find_bank
-from hindsight_integrations.ledger.sql import Values, among, insert, run_many
+from hindsight_integrations.ledger.sql import Values, among, count_many, insert, run_many
 from hindsight_integrations.ledger.tables import (
     Int,
     banks,
@@ -154,9 +153,7 @@ class Eraser:
             row = find_bank(connection, bank)
             receipt = _erased(connection, row, erasure, self._database.clock.now())
             if receipt.revision > row.revision:
-                observe_changed(self._schedule, connection, row.id, receipt.revision)
-                enqueue_refreshes(self._schedule, connection, row.id)
-                enqueue_reinforcement(self._schedule, connection, row.id)
+                Following.of(CommitTarget(connection, row.id, receipt.revision)).enqueue(self._schedule)
             if dry_run:
                 raise _DryRun
         if dry_run:
@@ -992,9 +989,9 @@ def erase_turns(target: CommitTarget, places: set[Place]) -> tuple[int, int]:
         {"at": target.revision, "of": target.bank, "in_thread": thread, "said": message}
         for thread, message in places
     ]
-    others = run_many(target.connection, _RETELL, rows)
-    others += run_many(target.connection, _DELETE_UNIT_TURN, rows)
-    return run_many(target.connection, _DELETE_TURN, rows), others
+    others = count_many(target.connection, _RETELL, rows)
+    others += count_many(target.connection, _DELETE_UNIT_TURN, rows)
+    return count_many(target.connection, _DELETE_TURN, rows), others
 
 
 def _naming(connection: Connection, bank: int, names: WholeNames, identifiers: Collection[str]) -> set[Place]:

@@ -6,15 +6,18 @@ Rows are read in revision order and sorted into row order by numpy.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import numpy as np
 from sqlalchemy import (
     BigInteger,
+    CompoundSelect,
     Connection,
-    Select,
+    Executable,
     bindparam,
     case,
     cast,
@@ -29,10 +32,10 @@ from sqlalchemy.sql.elements import BindParameter, ColumnElement
 
 from hindsight_integrations.ledger.checksums import well_formed
 from hindsight_integrations.ledger.databases import Database
-from hindsight_integrations.ledger.losses import found_loss, token_of
-from hindsight_integrations.ledger.rows import BankRow, embedder_from, fetched, missing_bank
+from hindsight_integrations.ledger.losses import TOKEN, found_loss, hexadecimal
+from hindsight_integrations.ledger.rows import BankRow, Row, embedder_from, fetched, missing_bank
 from hindsight_integrations.ledger.rules import bank_key, past_gaps
-from hindsight_integrations.ledger.sql import among, integers, numbers, packed
+from hindsight_integrations.ledger.sql import Values, among, ask, integers, numbers, packed
 from hindsight_integrations.ledger.tables import (
     banks,
     commits,
@@ -74,6 +77,8 @@ VECTORS_AT_ONCE = 8_192  # number of vectors read at a time: 12 MB at 384 dimens
 
 _CODE_SHIFT = 54
 _WEIGHT_STEPS = 2.0**53  # weights in [0, 1] are read as multiples of 1 / 2**53, without loss
+
+NO_VALUES: Values = MappingProxyType({})
 
 _BANK: BindParameter[int] = bindparam("bank")
 _SINCE: BindParameter[int] = bindparam("since")
@@ -169,15 +174,22 @@ _VECTORS = select(vectors.c.unit, vectors.c.vector).where(
 _VECTORS_OF = select(vectors.c.unit, vectors.c.vector).where(
     vectors.c.bank == _BANK, among(vectors.c.unit, "ids")
 )
-_TEXTS = union(
-    select(units.c.id, units.c["text"]).where(units.c.bank == _BANK, units.c.created > _SINCE),
-    *(
-        select(units.c.id, units.c["text"])
-        .join(table, table.c.unit == units.c.id)
-        .where(table.c.bank == _BANK, table.c.revision > _SINCE)
-        for table in (unit_edits, retold)
-    ),
-)
+
+
+def _with_new_texts(*columns: ColumnElement[Any]) -> CompoundSelect[Any]:
+    """Select columns of the units that were created, edited or lost a source turn after `since`."""
+    return union(
+        select(*columns).where(units.c.bank == _BANK, units.c.created > _SINCE),
+        *(
+            select(*columns)
+            .join(table, table.c.unit == units.c.id)
+            .where(table.c.bank == _BANK, table.c.revision > _SINCE)
+            for table in (unit_edits, retold)
+        ),
+    )
+
+
+_TEXTS = _with_new_texts(units.c.id, units.c["text"])
 # A unit that is a message word for word has no other source text.
 _said = units.alias("said")
 _TOLD = (
@@ -196,7 +208,7 @@ _TOLD = (
     )
     .outerjoin(_said, _said.c.id == turns.c.unit)
     .where(
-        among(units.c.id, "ids"),
+        units.c.id.in_(_with_new_texts(units.c.id)),
         unit_sources.c.bank == _BANK,
         units.c.kind == UnitKind.MEMORY.value,
         units.c.speaker == "",
@@ -229,9 +241,13 @@ _ITEM_UNITS = (
 _REMOVED = select(packed(removed.c.unit)).where(removed.c.bank == _BANK, removed.c.revision > _SINCE)
 
 
-def links_since(connection: Connection, bank: int, since: int) -> Edges:
+Read: TypeAlias = Callable[[Executable, Values], list[Row]]
+"""Executes a select of a bank with these values."""
+
+
+def links_since(read: Read, since: int) -> Edges:
     """Return a bank's links created after `since`, by source, target and code."""
-    blocks = list(_link_blocks(connection, bank, since))
+    blocks = list(_link_blocks(read, since))
     edges = Edges(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
     del blocks
     if _ordered(edges):
@@ -247,13 +263,11 @@ def _ordered(edges: Edges) -> bool:
     return not bool(np.any((sources < 0) | ((sources == 0) & (targets < 0)) | tied))
 
 
-def _link_blocks(
-    connection: Connection, bank: int, since: int
-) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
+def _link_blocks(read: Read, since: int) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
     """Yield sources, targets, codes and weights of links, BLOCK at a time, by revision, source, target and code."""
-    after = {"since": since, "after_source": np.iinfo(np.int64).max, "after_target": 0, "after_code": 0}
+    after = _first_links(since)
     while True:
-        row = connection.execute(_LINKS, {"bank": bank, "block": BLOCK, **after}).one()
+        row = read(_LINKS, after)[0]
         sources, targets, weighed = map(integers, row[:3])
         codes, steps = weighed >> _CODE_SHIFT, weighed & ((1 << _CODE_SHIFT) - 1)
         yield sources, targets, codes, (steps / _WEIGHT_STEPS).astype(np.float32)
@@ -261,9 +275,55 @@ def _link_blocks(
             return
         ends = (int(column[-1]) for column in (sources, targets, codes))
         after = {
+            "block": BLOCK,
             "since": row[3],
             **dict(zip(("after_source", "after_target", "after_code"), ends, strict=True)),
         }
+
+
+def _first_links(since: int) -> dict[str, int]:
+    """Return the values of the select of the first links after `since`."""
+    last = int(np.iinfo(np.int64).max)
+    return {"block": BLOCK, "since": since, "after_source": last, "after_target": 0, "after_code": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a feed will be asked for, so that PostgreSQL can answer it together with the feed's first select.
+
+    Attributes:
+        bank: row id of the bank.
+        since: the revision after which everything is read.
+        more_than: number of mentions above which entities are read.
+        graph: whether links and mentions are read.
+    """
+
+    bank: int
+    since: int
+    more_than: int
+    graph: bool
+
+    def selects(self) -> Iterator[tuple[Executable, Values]]:
+        """Yield the selects with their values, apart from the bank."""
+        after = {"since": self.since}
+        parts: list[Executable] = [
+            _REMOVED,
+            _VECTORS,
+            _EMBEDDED,
+            _TEXTS,
+            _TOLD,
+            _PACKED_COLUMNS,
+            _WORDS,
+            _GAPS,
+        ]
+        yield from ((part, after) for part in parts)
+        yield TOKEN, _commit_of(self.bank, self.since)
+        yield _MENTIONED, {"more_than": self.more_than}
+        yield _ROLES, {}
+        if self.graph:
+            yield _LINKS, _first_links(self.since)
+            yield _MENTIONS, after
+            yield _MEMORIES, after
 
 
 class Feed:
@@ -272,15 +332,31 @@ class Feed:
     Each part takes its own `since`, because each index has its own watermark; parts that are not called are
     not read. Arrays are in row order. Use it inside the block and on the thread that opened it.
 
+    Args:
+        connection: a connection that sees one state.
+        bank: the bank's name.
+        database: the database it belongs to.
+        ahead: what will be asked for; None if that is unknown.
+
     Attributes:
         bank: the bank's row.
         embedder: the embedder of its vectors; None if there are none.
     """
 
-    def __init__(self, connection: Connection, bank: str, database: Database) -> None:
-        header = connection.execute(_HEADER, {"bank": bank}).one_or_none()
-        if header is None:
+    def __init__(
+        self, connection: Connection, bank: str, database: Database, ahead: Ahead | None = None
+    ) -> None:
+        selects, questions = [], []
+        if ahead and connection.dialect.name != "sqlite":  # which has no round trips to save
+            selects = list(ahead.selects())
+            questions = [(select, {"bank": ahead.bank, **values}) for select, values in selects]
+        *answers, headers = ask(connection, *questions, (_HEADER, {"bank": bank}))
+        if not headers:
             raise missing_bank(connection, bank)
+        header = headers[0]
+        self._ahead = {
+            _asked(select, values): rows for (select, values), rows in zip(selects, answers, strict=True)
+        }
         self.bank = BankRow(*header[:3])
         self._bank, self._revision = self.bank.id, self.bank.revision
         embedder, own, token, epoch, erasure = header[3:]
@@ -313,7 +389,8 @@ class Feed:
                 was not accepted. The index may be the only evidence of it.
         """
         if mark.revision not in self._tokens:
-            self._tokens[mark.revision] = token_of(self._connection, self._bank, mark.revision)
+            rows = self._rows(TOKEN, _commit_of(self._bank, mark.revision))
+            self._tokens[mark.revision] = hexadecimal(rows[0][0] if rows else None)
         own = self._mark.ledger, self._bank, self._tokens[mark.revision]
         if (mark.ledger, mark.generation, mark.token) == own:
             return True
@@ -349,18 +426,19 @@ class Feed:
         Raises:
             ValueError: a column of some unit is not an integer.
         """
-        wanted = (_PACKED_COLUMNS, _WORDS)
+        wanted: tuple[Executable, Executable] = (_PACKED_COLUMNS, _WORDS)
+        values: dict[str, object] = {"since": since}
         if damaged:
             wanted = (_PACKED_COLUMNS.where(_UNDAMAGED), _WORDS.where(_UNDAMAGED))
-        values = {"bank": self._bank, "since": since, "damaged": list(damaged)}
-        columns = [integers(text) for text in self._connection.execute(wanted[0], values).one()]
+            values["damaged"] = tuple(damaged)
+        columns = [integers(text) for text in self._rows(wanted[0], values)[0]]
         if len({len(column) for column in columns}) > 1:
             raise ValueError("not every column of the units is a whole number")
         order = np.argsort(columns[0], kind="stable")
         ids, types, starts, ends, mentioned, closed, tokens, compact, heads, lasting = (
             column[order] for column in columns
         )
-        tags, speakers, metadata = _words(ids, self._connection.execute(wanted[1], values).all())
+        tags, speakers, metadata = _words(ids, self._rows(wanted[1], values))
         return UnitColumns(
             ids=ids,
             types=types,
@@ -376,20 +454,22 @@ class Feed:
             turns=speakers,
             metadata=metadata,
             gaps=past_gaps(
-                (row, ValidityKind(kind), moment)
-                for row, kind, moment in self._connection.execute(_GAPS, values)
+                (row, ValidityKind(kind), moment) for row, kind, moment in self._rows(_GAPS, {"since": since})
             ),
         )
 
     def embedded(self, since: int) -> IntArray:
         """Return row ids of the units whose vectors were written after `since`, ascending."""
-        return self._ids(_EMBEDDED, since)
+        return self._ids(_EMBEDDED, since=since)
 
     def vectors(self, since: int) -> Iterator[tuple[IntArray, Matrix]]:
         """Yield row ids (n,) and vectors (n, dimension) written after `since`, in blocks of bounded size.
 
         Each block is in row order, the blocks in commit order; the bank need not fit into memory.
         """
+        if read := self._ahead.get(_asked(_VECTORS, {"since": since})):
+            yield _with_vectors(read)
+            return
         result = self._connection.execute(_VECTORS, {"bank": self._bank, "since": since})
         while rows := result.fetchmany(VECTORS_AT_ONCE):
             yield _with_vectors(rows)
@@ -404,40 +484,43 @@ class Feed:
 
         A reworded source turn counts too.
         """
-        rows = fetched(self._connection, _TEXTS, {"bank": self._bank, "since": since})
+        rows = self._rows(_TEXTS, {"since": since})
         rows.sort(key=lambda row: int(row[0]))
         ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
         return ids, [row[1] if isinstance(row[1], str) else "" for row in rows]
 
-    def told(self, ids: IntArray) -> list[str]:
-        """Return each unit's text and source turns, one per line, by time (units by row id, ascending).
+    def told(self, since: int, ids: IntArray) -> list[str]:
+        """Return the text and source turns of each unit in `texts(since)`, one per line, by time.
+
+        Args:
+            since: the same as for `texts`.
+            ids: its row ids.
+
 
         The text is empty for a unit without sources besides itself. Edited messages appear in their latest
         wording.
         """
         lines: dict[int, list[str]] = {}
-        for unit, text, line in fetched(self._connection, _TOLD, {"bank": self._bank, "ids": ids.tolist()}):
+        for unit, text, line in self._rows(_TOLD, {"since": since}):
             lines.setdefault(unit, [text]).append(line)
         return ["\n".join(lines.get(row, ())) for row in ids.tolist()]
 
     def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:
         """Return memories, links and mentions created after `since`; entities by row id. Waiting turns are left out."""
-        edges = links_since(self._connection, self._bank, since)
-        row = self._connection.execute(_MENTIONS, {"bank": self._bank, "since": since}).one()
-        of_unit, of_entity = map(integers, row)
+        edges = links_since(self._rows, since)
+        of_unit, of_entity = map(integers, self._rows(_MENTIONS, {"since": since})[0])
         order = np.lexsort((of_entity, of_unit))
-        return self._ids(_MEMORIES, since), edges, Mentions(of_unit[order], of_entity[order])
+        return self._ids(_MEMORIES, since=since), edges, Mentions(of_unit[order], of_entity[order])
 
     def mentioned(self, more_than: float) -> tuple[IntArray, IntArray]:
         """Return the entities that more than `more_than` units mention: row ids, ascending, and counts, (n,) each."""
-        row = self._connection.execute(_MENTIONED, {"bank": self._bank, "more_than": int(more_than)}).one()
-        ids, degrees = map(integers, row)
+        ids, degrees = map(integers, self._rows(_MENTIONED, {"more_than": int(more_than)})[0])
         order = np.argsort(ids)
         return ids[order], degrees[order]
 
     def item_units(self, since: int) -> ItemUnits:
         """Return the texts of items added after `since`."""
-        rows = self._connection.execute(_ITEM_UNITS, {"bank": self._bank, "since": since}).all()
+        rows = self._rows(_ITEM_UNITS, {"since": since})
         texts, of_items = (np.fromiter((row[at] for row in rows), np.int64, len(rows)) for at in (0, 1))
         return ItemUnits(texts, of_items, [namespace_from(row[2]) for row in rows])
 
@@ -448,7 +531,7 @@ class Feed:
         deleted.
         """
         if since not in self._removed:
-            self._removed[since] = self._ids(_REMOVED, since)
+            self._removed[since] = self._ids(_REMOVED, since=since)
         return self._removed[since]
 
     def erased(self, since: int) -> bool:
@@ -457,17 +540,31 @@ class Feed:
 
     def roles(self) -> IntArray:
         """Return row ids of entities with a role (user, agent, speaker), ascending."""
-        return self._ids(_ROLES, 0)
+        return self._ids(_ROLES)
 
-    def _number(self, statement: Select[Any]) -> int:
+    def _number(self, statement: Executable) -> int:
         """Return the number a statement selects; 0 for NULL."""
-        return int(self._connection.execute(statement, {"bank": self._bank}).scalar() or 0)
+        return int(self._rows(statement)[0][0] or 0)
 
-    def _ids(self, statement: Select[Any], since: int) -> IntArray:
+    def _ids(self, statement: Executable, **values: int) -> IntArray:
         """Return the packed column a statement selects, ascending."""
-        ids = integers(self._connection.execute(statement, {"bank": self._bank, "since": since}).scalar())
+        ids = integers(self._rows(statement, values)[0][0])
         ids.sort()
         return ids
+
+    def _rows(self, statement: Executable, values: Values = NO_VALUES) -> list[Row]:
+        """Execute a select of the bank with these values, unless it was answered ahead."""
+        rows = self._ahead.get(_asked(statement, values))
+        return fetched(self._connection, statement, {"bank": self._bank, **values}) if rows is None else rows
+
+
+def _commit_of(bank: int, revision: int) -> dict[str, int]:
+    return {"generation": bank, "revision": revision}
+
+
+def _asked(select: Executable, values: Values) -> tuple[object, ...]:
+    """Return a select with its values as the key of a mapping."""
+    return select, *sorted(values.items())
 
 
 def _words(

@@ -17,7 +17,7 @@ from hindsight_integrations.ledger.observations import remove_units
 from hindsight_integrations.ledger.records import digest
 from hindsight_integrations.ledger.rows import At, CommitTarget, Reader, Row, fetched, find_bank, unit_rows
 from hindsight_integrations.ledger.rules import check_shape
-from hindsight_integrations.ledger.sql import among, insert, run_many, unindexed
+from hindsight_integrations.ledger.sql import among, count_many, insert, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
     Int,
     String,
@@ -346,7 +346,7 @@ class ItemWriter(ItemReader):
         """Restart the time to live of these items; return the number of items that have one."""
         with self._database.writing(bank) as connection:
             named = _by_namespace(find_bank(connection, bank).id, keys)
-            return run_many(connection, _REFRESH, [{**values, "now": to_micros(now)} for values in named])
+            return count_many(connection, _REFRESH, [{**values, "now": to_micros(now)} for values in named])
 
     def expire(self, bank: str, now: datetime, claims: Collection[TaskClaim] = ()) -> int:
         """Delete expired items, complete these tasks, and enqueue the next; return the number of items deleted.

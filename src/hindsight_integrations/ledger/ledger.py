@@ -22,39 +22,29 @@ from hindsight_integrations.ledger.databases import Database, SqliteDatabase
 from hindsight_integrations.ledger.edits import UnitEditor
 from hindsight_integrations.ledger.entities import EntityEditor, EntityReader
 from hindsight_integrations.ledger.erasure import Eraser
-from hindsight_integrations.ledger.feed import Feed
+from hindsight_integrations.ledger.feed import Ahead, Feed
 from hindsight_integrations.ledger.items import ItemReader, ItemWriter
 from hindsight_integrations.ledger.losses import advance
-from hindsight_integrations.ledger.mental_models import (
-    MentalModelReader,
-    MentalModelWriter,
-    changes_facts,
-    enqueue_refreshes,
-)
-from hindsight_integrations.ledger.observations import ObservationReader, observe_changed, observe_unobserved
+from hindsight_integrations.ledger.mental_models import MentalModelReader, MentalModelWriter
+from hindsight_integrations.ledger.observations import ObservationReader, observe_unobserved
 from hindsight_integrations.ledger.opening import (
     IndexMarks,
     no_index_marks,
     open_for_reading,
     open_for_writing,
 )
-from hindsight_integrations.ledger.opinions import (
-    OpinionReader,
-    brings_evidence,
-    enqueue_reinforcement,
-)
+from hindsight_integrations.ledger.opinions import OpinionReader
 from hindsight_integrations.ledger.postgresql import PostgresDatabase, checked_address
 from hindsight_integrations.ledger.profile_changes import ProfileReader, ProfileWriter
 from hindsight_integrations.ledger.records import RecordEditor, RecordReader
 from hindsight_integrations.ledger.rows import (
-    BankRow,
     fields_text,
     find_bank,
     header_from,
     missing_bank,
 )
 from hindsight_integrations.ledger.rules import bank_key, check_vectors
-from hindsight_integrations.ledger.sql import insert, run_many
+from hindsight_integrations.ledger.sql import count_many, insert
 from hindsight_integrations.ledger.tables import banks, units
 from hindsight_integrations.ledger.tasks import Schedule, TaskQueue
 from hindsight_integrations.ledger.turns import TurnReader
@@ -89,24 +79,37 @@ class LedgerReader:
     turns: TurnReader
     items: ItemReader
 
-    def snapshot(self, bank: str) -> AbstractContextManager[LedgerReader]:
-        """Open a block whose reads all see one state of the bank; a nested snapshot sees the outer state."""
+    def snapshot(self, bank: str, row: int | None = None) -> AbstractContextManager[LedgerReader]:
+        """Open a block whose reads all see one state of the bank; a nested snapshot sees the outer state.
+
+        Args:
+            bank: the bank's name.
+            row: its row id if that is known, which saves a query; a bank that was forgotten is then empty.
+        """
+        raise NotImplementedError
+
+    def single_read(self, bank: str, row: int) -> AbstractContextManager[LedgerReader]:
+        """Open a block for one select; on PostgreSQL it saves two round trips. The arguments are those of `snapshot`."""
         raise NotImplementedError
 
 
 class Snapshot(LedgerReader):
     """Reads on a connection that sees one state of the ledger."""
 
-    def __init__(self, connection: Connection, row: BankRow, bank: str) -> None:
-        self._connection, self._rows = connection, {bank: row.id}
+    def __init__(self, connection: Connection, row: int, bank: str) -> None:
+        self._connection, self._rows = connection, {bank: row}
         at = self._at
         self.units, self.entities, self.records = UnitReader(at), EntityReader(at), RecordReader(at)
         self.observations, self.opinions = ObservationReader(at), OpinionReader(at)
         self.mental_models, self.profiles = MentalModelReader(at), ProfileReader(at)
         self.turns, self.items = TurnReader(at), ItemReader(at)
 
-    def snapshot(self, bank: str) -> AbstractContextManager[Snapshot]:  # noqa: ARG002 - of any reader
+    def snapshot(self, bank: str, row: int | None = None) -> AbstractContextManager[Snapshot]:  # noqa: ARG002 - of any reader
         """Return this snapshot, which already has one state."""
+        return nullcontext(self)
+
+    def single_read(self, bank: str, row: int) -> AbstractContextManager[Snapshot]:  # noqa: ARG002 - of any reader
+        """Return this snapshot."""
         return nullcontext(self)
 
     def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
@@ -124,7 +127,7 @@ class Transaction(Snapshot):
 
     def __init__(self, database: Database, schedule: Schedule, connection: Connection, bank: str) -> None:
         self._feed = Feed(connection, bank, database)
-        super().__init__(connection, self._feed.bank, bank)
+        super().__init__(connection, self._feed.bank.id, bank)
         self._database, self._schedule, self._bank, self._done = database, schedule, bank, False
 
     @property
@@ -159,14 +162,7 @@ class Transaction(Snapshot):
             reason = f"it belongs to bank {writes.bank!r}, the transaction to {self._bank!r}"
             raise InvalidRequest("writes", reason, "Open a transaction of that bank.")
         with self._database.committing() as connection:
-            receipt = commit(connection, self._feed.bank, writes, self._database.clock.now())
-            if receipt.revision > writes.expected_revision:
-                bank = self._feed.bank.id
-                observe_changed(self._schedule, connection, bank, receipt.revision)
-                if changes_facts(writes):
-                    enqueue_refreshes(self._schedule, connection, bank)
-                if brings_evidence(writes):
-                    enqueue_reinforcement(self._schedule, connection, bank)
+            receipt = commit(connection, self._feed.bank, writes, self._schedule)
         self._done = True
         return receipt
 
@@ -298,10 +294,19 @@ class Ledger(LedgerReader):
                 return header
         with self._database.writing() as connection:
             new = {"name": name, "key": key, "profile": fields_text(BankProfile())}
-            if run_many(connection, insert(banks).on_conflict_do_nothing(), [new]):
+            if count_many(connection, insert(banks).on_conflict_do_nothing(), [new]):
                 newest = select(func.max(banks.c.id)).scalar_subquery()
                 connection.execute(update(tables.ledger).values(banks=newest))
         return self.bank(name)
+
+    def claim_embedder(self, bank: str, embedder: EmbedderIdentity) -> None:
+        """Record the embedder of a bank's vectors, unless one is recorded already."""
+        fields = {"embedder": fields_text(embedder), "dimension": embedder.dimension}
+        with self._database.writing(bank) as connection:
+            row = find_bank(connection, bank).id
+            connection.execute(
+                update(banks).where(banks.c.id == row, banks.c.embedder.is_(None)).values(fields)
+            )
 
     def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, vectors: Matrix) -> int:
         """Record the bank's embedder and replace the vectors of `ids`; return the new revision.
@@ -323,7 +328,7 @@ class Ledger(LedgerReader):
             covers = row.dimension in {None, embedder.dimension} or own <= set(ids.tolist())
             check_vectors(ids, vectors, embedder.dimension, covers_bank=covers)
             blobs = (vector.tobytes() for vector in np.asarray(vectors, "<f4"))
-            replaced = run_many(
+            replaced = count_many(
                 connection,
                 _PUT_VECTOR,
                 [
@@ -368,16 +373,22 @@ class Ledger(LedgerReader):
         return self._database.problems()
 
     @contextmanager
-    def snapshot(self, bank: str) -> Iterator[Snapshot]:
+    def snapshot(self, bank: str, row: int | None = None) -> Iterator[Snapshot]:
         """Open a block whose reads all see one state of the bank."""
         with self._database.reading() as connection:
-            yield Snapshot(connection, find_bank(connection, bank), bank)
+            yield Snapshot(connection, find_bank(connection, bank).id if row is None else row, bank)
 
     @contextmanager
-    def feed(self, bank: str) -> Iterator[Feed]:
-        """Open a feed of the bank, from which indexes catch up."""
+    def single_read(self, bank: str, row: int) -> Iterator[Snapshot]:
+        """Open a block for one select."""
+        with self._database.reading_once() as connection:
+            yield Snapshot(connection, row, bank)
+
+    @contextmanager
+    def feed(self, bank: str, ahead: Ahead | None = None) -> Iterator[Feed]:
+        """Open a feed of the bank, from which indexes catch up; with `ahead`, PostgreSQL needs one round trip."""
         with self._database.reading() as connection:
-            yield Feed(connection, bank, self._database)
+            yield Feed(connection, bank, self._database, ahead)
 
     @contextmanager
     def transaction(self, bank: str) -> Iterator[Transaction]:

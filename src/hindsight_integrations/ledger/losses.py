@@ -146,7 +146,7 @@ _BANK = select(banks.c.name, banks.c.revision, _OWN.scalar_subquery()).where(
     banks.c.id == bindparam("generation")
 )
 _OF_COMMIT = and_(commits.c.bank == banks.c.id, commits.c.revision == bindparam("revision"))
-_TOKEN = (
+TOKEN = (
     select(commits.c.token)
     .select_from(banks.outerjoin(commits, _OF_COMMIT))
     .where(banks.c.id == bindparam("generation"))
@@ -191,8 +191,8 @@ class Loss:
 def state_of(connection: Connection) -> HighWater:
     """Return the ledger's current state."""
     own, transactions, token, generation, revision, drawn = connection.execute(_STATE).one()
-    commit = Watermark(own, generation or 0, revision or 0, _hexadecimal(drawn))
-    return HighWater(transactions, _hexadecimal(token), commit)
+    commit = Watermark(own, generation or 0, revision or 0, hexadecimal(drawn))
+    return HighWater(transactions, hexadecimal(token), commit)
 
 
 def counted(connection: Connection) -> HighWater:
@@ -226,10 +226,11 @@ def watermark_of(connection: Connection) -> Watermark | None:
 
 def token_of(connection: Connection, generation: int, revision: int) -> str:
     """Return the token of a bank's commit; empty if there is no such commit."""
-    return _hexadecimal(connection.scalar(_TOKEN, {"generation": generation, "revision": revision}))
+    return hexadecimal(connection.scalar(TOKEN, {"generation": generation, "revision": revision}))
 
 
-def _hexadecimal(token: bytes | None) -> str:
+def hexadecimal(token: bytes | None) -> str:
+    """Return a token as text; empty for None."""
     return token.hex() if token else ""
 
 
@@ -238,8 +239,8 @@ def is_lost(connection: Connection, mark: Watermark) -> bool:
     if mark.ledger != connection.scalar(_OWN):
         return connection.scalar(_ACCEPTED, {"ledger": mark.ledger}) is None
     values = {"generation": mark.generation, "revision": mark.revision}
-    if row := connection.execute(_TOKEN, values).first():
-        return _hexadecimal(row.token) != mark.token
+    if row := connection.execute(TOKEN, values).first():
+        return hexadecimal(row.token) != mark.token
     # There is no such bank. If its number was ever assigned, the bank was erased.
     return mark.generation > int(connection.scalar(_BANKS_MADE) or 0)
 

@@ -56,11 +56,12 @@ IS_WITHDRAWN = or_(
 """Condition: the mental model's text was erased, or a memory it cites has changed or ended."""
 
 _OF_BANK, _MODEL = mental_models.c.bank == bindparam("of"), mental_models.c.id == bindparam("row")
-_AUTOMATIC = (
+AUTOMATIC = (
     select(mental_models.c.model_id)
     .where(_OF_BANK, mental_models.c.refreshes == RefreshTrigger.AUTO.value)
     .order_by(mental_models.c.id)
 )
+"""The mental models that refresh automatically."""
 _MODELS = (
     select(mental_models, IS_WITHDRAWN.label("withdrawn")).where(_OF_BANK).order_by(mental_models.c.name)
 )
@@ -143,18 +144,8 @@ def changes_facts(writes: WriteSet) -> bool:
     return bool(writes.events) or any(write.unit.fact_type in OBSERVED_NETWORKS for write in writes.units)
 
 
-def enqueue_refreshes(schedule: Schedule, connection: Connection, bank: int) -> None:
-    """Enqueue the bank's mental models that refresh automatically.
-
-    Args:
-        schedule: when the tasks fall due.
-        connection: the writer, inside the transaction that changes facts.
-        bank: row id of the bank.
-    """
-    _enqueue(schedule, connection, bank, connection.execute(_AUTOMATIC, {"of": bank}).scalars())
-
-
-def _enqueue(schedule: Schedule, connection: Connection, bank: int, models: Iterable[str]) -> None:
+def enqueue_refreshes(schedule: Schedule, connection: Connection, bank: int, models: Iterable[str]) -> None:
+    """Enqueue the refresh of mental models, by id."""
     delay = schedule.refreshing
     writes = [TaskWrite(TaskKind.REFRESH_MODEL, NO_PAYLOAD, delay, key=model) for model in models]
     enqueue_keys(connection, bank, writes, schedule.clock.now())
@@ -232,7 +223,7 @@ class MentalModelWriter(MentalModelReader):
             }
             connection.execute(_NEW_MODEL, values)
             if model.trigger is RefreshTrigger.AUTO:
-                _enqueue(self._schedule, connection, row, [model.id])
+                enqueue_refreshes(self._schedule, connection, row, [model.id])
 
     def delete(self, bank: str, model_id: str) -> bool:
         """Delete a mental model with its text and its task; return False if it does not exist."""

@@ -59,7 +59,8 @@ NO_PAYLOAD = "{}"  # the task's key identifies the entity
 _WAITING = select(entities.c.entity_id).where(
     entities.c.bank == bindparam("bank"), entities.c.facts_changed > entities.c.observed_at
 )
-_CHANGED = _WAITING.where(entities.c.facts_changed == bindparam("revision"))
+CHANGED = _WAITING.where(entities.c.facts_changed == bindparam("revision"))
+"""The entities whose facts a revision changes."""
 _WITHOUT_TASK = _WAITING.where(
     ~exists().where(
         tasks.c.bank == entities.c.bank,
@@ -80,13 +81,14 @@ def observe_changed(schedule: Schedule, connection: Connection, bank: int, revis
         bank: row id of the bank.
         revision: the revision being created.
     """
-    keys = connection.scalars(_CHANGED, {"bank": bank, "revision": revision}).all()
-    _enqueue(schedule, connection, bank, keys)
+    keys = connection.scalars(CHANGED, {"bank": bank, "revision": revision}).all()
+    enqueue_observed(schedule, connection, bank, keys)
 
 
 def observe_bank(schedule: Schedule, connection: Connection, bank: int) -> None:
     """Enqueue the bank's waiting entities that have no task, for example after an import."""
-    _enqueue(schedule, connection, bank, connection.scalars(_WITHOUT_TASK, {"bank": bank}).all())
+    keys = connection.scalars(_WITHOUT_TASK, {"bank": bank}).all()
+    enqueue_observed(schedule, connection, bank, keys)
 
 
 _UNOBSERVED = select(unobserved.c.bank, banks.c.name).join_from(unobserved, banks)
@@ -104,7 +106,8 @@ def observe_unobserved(schedule: Schedule, database: Database) -> None:
             connection.execute(delete(unobserved).where(unobserved.c.bank == bank))
 
 
-def _enqueue(schedule: Schedule, connection: Connection, bank: int, keys: Sequence[str]) -> None:
+def enqueue_observed(schedule: Schedule, connection: Connection, bank: int, keys: Sequence[str]) -> None:
+    """Enqueue entities by id; if observing is off, note the bank as unobserved."""
     if not keys:
         return
     if schedule.observing is None:

@@ -82,7 +82,8 @@ _ASSESSED = (
     .join(_own, _own.c.id == opinion_wordings.c.unit)
     .where(opinions.c.bank == bindparam("bank"), _own.c.closed_at.is_(None))
 )
-_UNSEEN = _VALID_FACTS.order_by(None).where(units.c.changed > _ASSESSED.scalar_subquery()).limit(1)
+UNSEEN = _VALID_FACTS.order_by(None).where(units.c.changed > _ASSESSED.scalar_subquery()).limit(1)
+"""A fact against which some valid opinion was not assessed."""
 
 
 def brings_evidence(writes: WriteSet) -> bool:
@@ -93,16 +94,9 @@ def brings_evidence(writes: WriteSet) -> bool:
 
 
 def enqueue_reinforcement(schedule: Schedule, connection: Connection, bank: int) -> None:
-    """Enqueue the assessment of a bank's new facts, if some valid opinion was not assessed against one of them.
-
-    Args:
-        schedule: when the task falls due.
-        connection: the writer, inside the transaction that adds the facts.
-        bank: row id of the bank.
-    """
-    if connection.scalar(_UNSEEN, {"bank": bank}) is not None:
-        write = TaskWrite(TaskKind.REINFORCE, NO_PAYLOAD, schedule.reinforcing, key=REINFORCED)
-        enqueue_keys(connection, bank, [write], schedule.clock.now())
+    """Enqueue the assessment of a bank's new facts."""
+    write = TaskWrite(TaskKind.REINFORCE, NO_PAYLOAD, schedule.reinforcing, key=REINFORCED)
+    enqueue_keys(connection, bank, [write], schedule.clock.now())
 
 
 _OPINIONS = (

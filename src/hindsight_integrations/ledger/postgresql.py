@@ -13,11 +13,13 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import blake2b
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import (
     URL,
@@ -57,6 +59,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.ledger import tables
 from hindsight_integrations.ledger.databases import OPTIONS, SCHEMA_VERSION, Database, not_unicode
 from hindsight_integrations.ledger.losses import begun, token_of, watermark_of
+from hindsight_integrations.ledger.sql import SENT_LATER
 from hindsight_integrations.ledger.values import Scrub
 from hindsight_integrations.model.clock import Clock, SystemClock
 from hindsight_integrations.model.watermark import Watermark
@@ -158,11 +161,8 @@ class PostgresDatabase(Database):
         )
         self._lock_milliseconds = str(round(lock_seconds * 1000))
         self._writers = threading.local()
-        self._read_engine = self._pool(url, connections, isolation_level="REPEATABLE READ")
-        self._statement_engine = self._read_engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._write_engine = self._pool(url, connections, isolation_level="READ COMMITTED")
-        event.listen(self._read_engine, "connect", _make_read_only)
-        event.listen(self._write_engine, "after_cursor_execute", _count_changes)
+        self._read_engine = self._pool(url, connections)
+        self._write_engine = self._pool(url, connections)
         with ExitStack() as undo:
             undo.callback(self._dispose)
             with self._converted():
@@ -178,7 +178,7 @@ class PostgresDatabase(Database):
             return
         with self._gate.shared(), self._converted():
             self._check_open()
-            with self._statement_engine.connect() as connection:
+            with self._read_engine.connect() as connection:
                 yield connection
 
     @contextmanager
@@ -198,7 +198,8 @@ class PostgresDatabase(Database):
         yield connection
         mark = watermark_of(connection)
         try:
-            connection.commit()
+            connection.exec_driver_sql("COMMIT")  # with all statements that are to be sent later
+            connection.commit()  # SQLAlchemy's part, which sends nothing
         except DBAPIError as error:
             if not (error.connection_invalidated and mark and self._is_committed(connection, mark)):
                 raise
@@ -223,7 +224,7 @@ class PostgresDatabase(Database):
             raise LedgerReadOnly(self.path, "it was opened with read_only=True")
         with self._gate.shared(), self._converted(bank):
             self._check_open()
-            with self._write_engine.connect() as connection:
+            with self._connected(self._write_engine, "BEGIN ISOLATION LEVEL READ COMMITTED") as connection:
                 if bank is not None:
                     self._lock(connection, bank)
                 self._writers.connection, self._writers.bank = connection, bank
@@ -232,18 +233,29 @@ class PostgresDatabase(Database):
                 finally:
                     self._writers.connection = self._writers.bank = None
 
+    def _read_transaction(self) -> AbstractContextManager[Connection]:
+        return self._connected(self._read_engine, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
     @contextmanager
-    def _read_transaction(self) -> Iterator[Connection]:
-        with self._read_engine.connect() as connection:
-            yield connection
+    def _connected(self, engine: Engine, begin: str) -> Iterator[Connection]:
+        """Open a transaction, which is rolled back at the end of the block; `begin` is sent with its first statement."""
+        with engine.connect() as connection:
+            queue = _queue(connection)
+            queue.append(_Queued(begin))
+            try:
+                yield connection
+            finally:
+                queue.clear()
 
     def _lock(self, connection: Connection, bank: str) -> None:
+        """Lock a bank, before the next statement."""
         values = {"lock": self._lock_milliseconds, "idle": f"{IDLE_SECONDS}s", "key": lock_key(bank)}
-        connection.execute(_LOCK_BANK, values)
+        connection.execute(_LOCK_BANK, values, execution_options={SENT_LATER: []})
 
     def _is_committed(self, connection: Connection, mark: Watermark) -> bool:
         """Reconnect, and look a commit up; the lock waits until the server has ended its transaction."""
         connection.rollback()
+        _queue(connection).append(_Queued("BEGIN"))
         self._lock(connection, self._writers.bank)
         return token_of(connection, mark.generation, mark.revision) == mark.token
 
@@ -273,7 +285,7 @@ class PostgresDatabase(Database):
         return int(version)
 
     def _create(self) -> None:
-        with self._write_engine.begin() as connection:
+        with self.writing() as connection:
             connection.execute(_LOCK_SET_UP)
             if self._schema_version(connection) is None:  # no other process has created it
                 _schema.create(connection)
@@ -282,7 +294,7 @@ class PostgresDatabase(Database):
                 new = {"id": secrets.token_hex(16), "transactions": 0, "token": secrets.token_bytes(8)}
                 connection.execute(tables.ledger.insert(), new)
 
-    def _pool(self, url: URL, connections: int, *, isolation_level: str) -> Engine:
+    def _pool(self, url: URL, connections: int) -> Engine:
         options: dict[str, Any] = {}
         if (threshold := url.query.get("prepare_threshold")) is not None:
             url = url.difference_update_query(["prepare_threshold"])
@@ -290,7 +302,7 @@ class PostgresDatabase(Database):
         try:
             engine = create_engine(
                 url,
-                isolation_level=isolation_level,
+                isolation_level="AUTOCOMMIT",  # BEGIN is sent by `_connected`, together with another statement
                 pool_size=connections,
                 max_overflow=0,
                 pool_timeout=POOL_SECONDS,
@@ -307,6 +319,9 @@ class PostgresDatabase(Database):
             raise MissingDependency(
                 "psycopg, the driver of PostgreSQL,", "Run `pip install hindsight-integrations[postgres]`."
             ) from error
+        event.listen(engine, "do_execute", _execute)
+        event.listen(engine, "do_executemany", _execute)
+        event.listen(engine, "after_cursor_execute", _count_changes)
         event.listen(engine, "checkin", _note_rest)
         event.listen(engine, "checkout", _try_rested)
         if self._server_clock is not None:
@@ -426,8 +441,57 @@ def _try_rested(connection: Any, record: ConnectionPoolEntry, _: object) -> None
         raise DisconnectionError from error
 
 
-def _make_read_only(connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's
-    connection.read_only = True
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    """A statement that waits for the next one, so that both share a round trip.
+
+    Attributes:
+        statement: the SQL text.
+        parameters: its values; a list of them for each execution.
+        cursors: where to leave the driver's cursor, with the result.
+        changes_rows: whether it changes rows.
+    """
+
+    statement: str
+    parameters: Any = None
+    cursors: list[Any] = field(default_factory=list)
+    changes_rows: bool = False
+
+    def send(self, cursor: Any) -> Any:  # noqa: ANN401 - the driver's
+        """Send it, in a pipeline, and return the cursor, which gets the result at the pipeline's end."""
+        send = cursor.executemany if isinstance(self.parameters, list) else cursor.execute
+        send(self.statement, self.parameters)
+        return cursor
+
+
+_queues: WeakKeyDictionary[Any, list[_Queued]] = WeakKeyDictionary()
+"""For each of the driver's connections, the statements to be sent with the next one."""
+
+
+def _queue(connection: Connection) -> list[_Queued]:
+    return _queues.setdefault(connection.connection.driver_connection, [])
+
+
+def _execute(cursor: Any, statement: str, parameters: Any, context: Any) -> bool:  # noqa: ANN401 - the driver's
+    """Queue a statement that is to be sent later; otherwise send all queued ones with this one, in one round trip."""
+    connection = cursor.connection
+    queue, cursors = _queues.setdefault(connection, []), context.execution_options.get(SENT_LATER)
+    if cursors is not None:
+        changes_rows = context.isinsert or context.isupdate or context.isdelete
+        queue.append(_Queued(statement, parameters, cursors, changes_rows))
+        return True
+    if not queue:
+        return False  # SQLAlchemy sends it
+    waiting = queue.copy()
+    queue.clear()
+    with connection.pipeline():
+        sent = [(each, each.send(connection.cursor())) for each in waiting]
+        _Queued(statement, parameters).send(cursor)
+    for each, answered in sent:
+        each.cursors.append(answered)
+        if each.changes_rows:
+            _add_changes(context.root_connection, answered)
+    return True
 
 
 def _count_changes(
@@ -439,4 +503,9 @@ def _count_changes(
     executemany: bool,  # noqa: ARG001
 ) -> None:
     if context.isinsert or context.isupdate or context.isdelete:
-        connection.info["changes"] = connection.info.get("changes", 0) + max(cursor.rowcount, 0)
+        _add_changes(connection, cursor)
+
+
+def _add_changes(connection: Connection, cursor: Any) -> None:  # noqa: ANN401 - the driver's
+    # A queued statement has no count yet: -1.
+    connection.info["changes"] = connection.info.get("changes", 0) + max(cursor.rowcount, 0)

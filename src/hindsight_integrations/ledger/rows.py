@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -88,7 +88,7 @@ is_not_observation: ColumnElement[bool] = units.c.fact_type != FactType.OBSERVAT
 
 _BANK = select(banks.c.id, banks.c.revision, banks.c.dimension).where(banks.c.name == bindparam("name"))
 _BANKS = select(banks.c.name).order_by(banks.c.name).limit(5)
-_UNIT_ROWS = select(units.c.unit_id, units.c.id).where(
+UNIT_ROWS = select(units.c.unit_id, units.c.id).where(
     units.c.bank == bindparam("bank"), among(units.c.unit_id, "ids")
 )
 _ENTITY_ROWS = select(entities.c.entity_id, entities.c.id).where(
@@ -161,13 +161,7 @@ def fetched(connection: Connection, query: Executable, values: Values) -> list[R
 
 def unit_rows(connection: Connection, bank: int, unit_ids: Sequence[str]) -> dict[str, int]:
     """Return row ids of unit ids; unknown ones are left out."""
-    return _row_ids(connection, _UNIT_ROWS, bank, unit_ids)
-
-
-def all_rows(target: CommitTarget, unit_ids: Sequence[str], created: Mapping[str, int]) -> dict[str, int]:
-    """Return row ids of unit ids, including those created by this commit."""
-    older = [unit for unit in unit_ids if unit not in created]
-    return {**created, **unit_rows(target.connection, target.bank, older)}
+    return _row_ids(connection, UNIT_ROWS, bank, unit_ids)
 
 
 def entity_rows(connection: Connection, bank: int, entity_ids: Sequence[str]) -> dict[str, int]:

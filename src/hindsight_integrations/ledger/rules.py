@@ -156,6 +156,7 @@ def unit_references(writes: WriteSet) -> dict[str, set[str]]:
             unit for event in writes.events for unit in (event.unit_id, event.by_unit) if unit is not None
         },
         "part_of": {write.unit.part_of for write in writes.units if write.unit.part_of},
+        "turns": {turn.unit_id for turn in writes.turns if turn.unit_id},
     }
 
 

@@ -179,16 +179,41 @@ def integers(text: str | None) -> IntArray:
 
 
 def insert(table: sa.Table) -> Insert:
-    """Build an INSERT that accepts an ON CONFLICT clause, with the same syntax in SQLite and PostgreSQL."""
-    return Insert(table)
+    """Build an INSERT that accepts an ON CONFLICT clause, with the same syntax in SQLite and PostgreSQL.
+
+    It is inline: on PostgreSQL, SQLAlchemy would otherwise ask for the new row id of a single row.
+    """
+    return Insert(table).inline()
 
 
-def run_many(connection: Connection, statement: sa.Executable, rows: Sequence[Values]) -> int:
-    """Execute a statement for each row of values; return the total number of rows changed.
+def run_many(connection: Connection, statement: sa.Executable, rows: Sequence[Values]) -> None:
+    """Execute a statement for each row of values, without its result; PostgreSQL gets it with the next statement.
 
     An empty list executes nothing (SQLAlchemy would execute the statement once, without values).
     """
+    if rows:
+        connection.execute(statement, rows, execution_options={SENT_LATER: []})
+
+
+def count_many(connection: Connection, statement: sa.Executable, rows: Sequence[Values]) -> int:
+    """Execute a statement for each row of values; return the total number of rows changed."""
     return connection.execute(statement, rows).rowcount if rows else 0
+
+
+def ask(connection: Connection, *questions: tuple[sa.Executable, Values]) -> list[list[Any]]:
+    """Return the rows of selects that do not depend on each other; PostgreSQL answers them in one round trip."""
+    *others, last = questions
+    cursors: list[Any] = []  # stays empty with SQLite, which answers at once
+    results: list[Any] = [
+        connection.execute(select, values, execution_options={SENT_LATER: cursors})
+        for select, values in others
+    ]
+    final = list(connection.execute(*last))
+    return [*(list(result.fetchall()) for result in cursors or results), final]
+
+
+SENT_LATER = "sent_later"
+"""Execution option: a list to which PostgreSQL adds the driver's cursor once the next statement has sent this one."""
 
 
 def raw(connection: Connection) -> sqlite3.Connection:
@@ -214,7 +239,7 @@ def _decoded(text: bytes) -> str:
 
 
 def changes(connection: Connection) -> int:
-    """Return the number of rows the connection has changed since it was opened."""
+    """Return the number of rows the connection has changed since it was opened, by the statements sent so far."""
     if connection.dialect.name == "sqlite":
         return raw(connection).total_changes
     return int(connection.info.get("changes", 0))

@@ -11,16 +11,21 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, FromClause, Select, and_, bindparam, delete, func, or_, select
+from sqlalchemy import Connection, Executable, FromClause, Select, and_, bindparam, delete, func, or_, select
 
-from hindsight_integrations.ledger.observations import remove_units
 from hindsight_integrations.ledger.rows import (
     CommitTarget,
     Reader,
-    all_rows,
 )
-from hindsight_integrations.ledger.rules import check_known
-from hindsight_integrations.ledger.sql import among, insert, is_at_place, place_list, place_values, run_many
+from hindsight_integrations.ledger.sql import (
+    Values,
+    among,
+    insert,
+    is_at_place,
+    place_list,
+    place_values,
+    run_many,
+)
 from hindsight_integrations.ledger.tables import (
     message_keys,
     thread_messages,
@@ -140,7 +145,7 @@ _WAITING = select(units.c.id).where(
     units.c.kind == UnitKind.TURN.value,
 )
 _WAITING_AT = _MADE_FROM.with_only_columns(units.c.id, units.c.unit_id).where(
-    units.c.kind == UnitKind.TURN.value
+    units.c.kind == UnitKind.TURN.value, ~among(units.c.unit_id, "present")
 )
 
 
@@ -254,12 +259,8 @@ class TurnReader(Reader):
         return [(thread, message) for _, message, thread in sorted(saying)]
 
 
-def write_turns(target: CommitTarget, writes: WriteSet, created: Mapping[str, int]) -> None:
-    """Store the latest wording of each message, replacing earlier ones; `created` maps new units to row ids."""
-    _end_waiting(target, writes)
-    names = [turn.unit_id for turn in writes.turns if turn.unit_id]
-    rows = all_rows(target, names, created)
-    check_known("turns", names, rows, writes.bank)
+def write_turns(target: CommitTarget, writes: WriteSet, rows: Mapping[str, int]) -> None:
+    """Store the latest wording of each message, replacing earlier ones; `rows` maps unit ids to row ids."""
     kept = {turn.key.place for turn in writes.turns}
     replaced = [
         {"of": target.bank, "in_thread": key.thread, "said": key.message_id}
@@ -284,18 +285,19 @@ def write_turns(target: CommitTarget, writes: WriteSet, created: Mapping[str, in
     run_many(target.connection, _PUT_TURN, latest)
 
 
-def _end_waiting(target: CommitTarget, writes: WriteSet) -> None:
-    """Remove the units of waiting turns that were extracted or reworded; this erases nothing: their text is kept."""
-    rows: set[int] = set()
+def waiting_turns(bank: int, writes: WriteSet) -> list[tuple[Executable, Values]]:
+    """Return selects of the waiting turns that a write set extracts or rewords; their first column is the row id.
+
+    A turn that the write set adds again is among them, if it waits already.
+    """
+    selects: list[tuple[Executable, Values]] = []
     if writes.extracted:
-        extracted = {"bank": target.bank, "ids": writes.extracted}
-        rows.update(target.connection.scalars(_WAITING, extracted))
+        selects.append((_WAITING, {"bank": bank, "ids": writes.extracted}))
     if writes.messages:
-        present = {write.unit.id for write in writes.units}
-        places = place_values(target.bank, (key.place for key in writes.messages))
-        waiting = target.connection.execute(_WAITING_AT, places)
-        rows.update(row for row, unit in waiting if unit not in present)
-    remove_units(target, rows)
+        present = [write.unit.id for write in writes.units]
+        places = place_values(bank, (key.place for key in writes.messages))
+        selects.append((_WAITING_AT, {"present": present, **places}))
+    return selects
 
 
 def _turns(connection: Connection, bank: int, places: Sequence[Place]) -> dict[Place, SourceTurn]:

@@ -72,7 +72,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: B
     """
     ids, fused, turns = _fused(run, channels, run.selected.mask)
     ranking = rerank(run, ids, fused, turns, channels.matches)
-    with run.view.ledger.snapshot(run.view.bank) as ledger:
+    with run.view.snapshot() as ledger:
         run = replace(run, view=replace(run.view, ledger=ledger))
         return _packed(run, channels, Candidates(ids, fused, in_better_order(run, ranking)), filtered)
 

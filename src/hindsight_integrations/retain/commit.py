@@ -236,7 +236,9 @@ def decide(
 
     Raises:
         RevisionConflict: a document changed since its passages were compared.
+        EmbedderMismatch: another embedder made the bank's vectors.
     """
+    view.check_embedder(services.embedder.identity)  # another process may have chosen another one since
     known = view.ledger.turns.known(view.bank, proposal.keys)
     documents = _changed_documents(proposal, known, view)
     fork = _fork(proposal.followed, view) if proposal.followed else NO_FORK

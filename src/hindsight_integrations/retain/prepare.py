@@ -486,7 +486,8 @@ def _unread(
 
     New and edited messages are extracted, and so are messages that share a fact with an edited or dropped one.
     """
-    known = bank.ledger.turns.known(bank.name, intake.keys)
+    with bank.single_read() as ledger:
+        known = ledger.turns.known(bank.name, intake.keys)
     edited = [*(key.place for key in intake.keys if key not in known), *dropped]
     shared = (
         sharing_units(units_of(bank.ledger, bank.name, edited), edited) if known and edited else frozenset()
