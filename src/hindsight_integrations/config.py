@@ -40,6 +40,9 @@ class StorageConfig:
     """Storage backends and their limits.
 
     Attributes:
+        vectors: the vector index; EXACT compares with every vector and needs no Chroma.
+        keywords: the keyword index, see `KeywordBackend`.
+        reader_threads: maximum number of threads that read from the ledger and search.
         open_banks: maximum number of banks with open indexes, at least 1; the least recently used is closed,
             and reopened on next use. A small open bank takes 3 MB and 8 files, a large one the size of its
             memories.
@@ -289,7 +292,14 @@ class EmbedderBackend(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """The local embedder, and the source of weights: a folder, else an installed package, else the hub."""
+    """The local embedder, and the source of weights: a folder, else an installed package, else the hub.
+
+    Attributes:
+        embedder_path: folder with the embedder's weights.
+        reranker_path: folder with the reranker's weights.
+        offline: whether to download no weights.
+        embedder: the embedder, see `EmbedderBackend`.
+    """
 
     embedder_path: Path | None = None
     reranker_path: Path | None = None
@@ -410,6 +420,7 @@ class RetainConfig:
     """Parameters of the retain pipeline.
 
     Attributes:
+        extraction: how text becomes memories, see `ExtractionMode`.
         guidelines: added to the model's instructions by CUSTOM extraction; only with that mode.
         on_model_failure: QUEUE never fails a retain because of the model: `settle` extracts later.
         chunk_characters: size of a passage, which is one model call; None means 3,000, and 1,000 for CONCISE,

@@ -333,10 +333,13 @@ def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hi
 class Hindsight(_SyncFace[AsyncHindsight]):
     """The sync API of an engine: opens banks in one data directory.
 
-    with Hindsight.open("memory") as hindsight:
-        bank = hindsight.bank("alice")
-        bank.retain("Alice moved to Lisbon in May 2024.")
-        found = bank.recall("Where does Alice live?")
+    Example:
+        ```python
+        with Hindsight.open("memory") as hindsight:
+            bank = hindsight.bank("alice")
+            bank.retain("Alice moved to Lisbon in May 2024.")
+            result = bank.recall("Where does Alice live?")
+        ```
 
     Works in scripts, notebooks, threads and inside somebody else's running event loop (which it blocks meanwhile).
     """

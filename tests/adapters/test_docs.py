@@ -5,27 +5,32 @@ from __future__ import annotations
 import ast
 import asyncio
 import importlib.util
+import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from babel import Locale
-from langchain_core.messages import AIMessage
+from documentation import DOCS, blocks, example, text_of
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START
+from langgraph.store.memory import InMemoryStore
 from openai_server import OpenAIServer
 from postgres_server import Databases
 from served import served
 from table import every_row
 from tool_calling import GOLDEN_TOOLS
 
-from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message, errors
 from hindsight_integrations.config import EmbedderBackend
+from hindsight_integrations.langgraph import HindsightMiddleware
 from hindsight_integrations.langgraph.agent_server import close_engines
 from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.testing import MissingAnswer, RecordedModel, unanswered
@@ -34,28 +39,23 @@ from hindsight_integrations.testing.scripted_llm import ScriptedLLM
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
 SETTINGS = ROOT / "src/hindsight_integrations/config.py"
-PAGES = ("memory", "models", "reflect", "langgraph", "llamaindex", "operations", "promises", "integrations")
+PAGES = sorted(
+    path.relative_to(DOCS).with_suffix("").as_posix()
+    for path in [*DOCS.glob("*.md"), *DOCS.glob("reference/*.md")]
+)
+SCRIPTS = ("tutorial", "privacy", "backup", "deployment", "tuning", "backends", "migration")
+"""Pages whose examples run one after the other, as a reader pastes them; of other pages each runs alone."""
+OPENED = ("ChatOpenAI", "OpenAIEmbedding", "OPENAI_BASE_URL", "SentenceTransformersEmbedder", "holidays")
 RUN = {"configurable": {"thread_id": "friday", "user_id": "alice"}}
-
-
-def text_of(page: str) -> str:
-    return (DOCS / f"{page}.md").read_text(encoding="utf-8")
-
-
-def blocks(page: str) -> list[str]:
-    """The Python examples of a page, in order."""
-    return re.findall(r"```python\n(.*?)```", text_of(page), re.DOTALL)
 
 
 EXAMPLES = [(page, number, code) for page in PAGES for number, code in enumerate(blocks(page), 1)]
 
 
-def example(page: str, marker: str) -> str:
-    """The one example of a page that contains the marker."""
-    (code,) = [code for code in blocks(page) if marker in code]
-    return code
+def script(page: str) -> str:
+    """All examples of a page, in order."""
+    return "\n".join(blocks(page))
 
 
 def run(code: str, **names: Any) -> dict[str, Any]:
@@ -101,11 +101,26 @@ def test_every_example_compiles_and_imports_what_there_is(page: str, number: int
             assert [name for name in names if not importlib.util.find_spec(f"{node.module}.{name}")] == []
 
 
+def test_every_example_runs_in_a_test() -> None:
+    """An example runs with its whole page, or a test names words that only this example of the page has."""
+    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    markers = re.findall(r'example\("([\w-]+)", "((?:[^"\\]|\\.)+)"\)', tests)
+    markers = [(page, ast.literal_eval(f'"{words}"')) for page, words in markers]
+    markers += [("models", words) for words in OPENED]
+    run_alone = {(page, code) for page, words in markers for code in blocks(page) if words in code}
+    assert [
+        (page, number)
+        for page, number, code in EXAMPLES
+        if page not in SCRIPTS and (page, code) not in run_alone
+    ] == []
+
+
 @every_row("page", PAGES)
 def test_links_lead_to_pages_and_headings(page: str) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
         name, _, anchor = target.partition("#")
-        path = DOCS / name if name else DOCS / f"{page}.md"
+        source = DOCS / f"{page}.md"
+        path = source.parent / name if name else source
         assert path.exists(), target
         if anchor:
             headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
@@ -113,20 +128,66 @@ def test_links_lead_to_pages_and_headings(page: str) -> None:
             assert anchor in anchors, target
 
 
-def test_the_table_lists_every_environment_variable() -> None:
-    """The table of docs/models.md has the variables that `from_env` reads, and no other."""
-    read = set(re.findall(r'"(HINDSIGHT_\w+)"', SETTINGS.read_text(encoding="utf-8")))
-    listed = re.findall(r"^\| `(HINDSIGHT_\w+)` \| `", text_of("models"), re.MULTILINE)
-    assert sorted(listed) == sorted(read)
+@pytest.fixture(scope="module")
+def site() -> ModuleType:
+    """What makes pages of the site from the code; MkDocs imports it too."""
+    spec = importlib.util.spec_from_file_location("pages", ROOT / "site/pages.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def test_the_tables_list_every_embedder() -> None:
-    """Both tables of docs/models.md have each `EmbedderBackend`, and the first names its model."""
-    models = text_of("models")
-    (setting,) = re.findall(r"^\| `HINDSIGHT_EMBEDDER` \| `models.embedder`(.*)$", models, re.MULTILINE)
+def test_the_site_lists_every_environment_variable(site: ModuleType) -> None:
+    """The table has the variables that `from_env` reads, with a meaning each, and what it says is true."""
+    rows = {name: (setting, meaning, values) for name, setting, meaning, values, _ in site.environment()}
+    assert rows.keys() == set(re.findall(r'"(HINDSIGHT_\w+)"', SETTINGS.read_text(encoding="utf-8")))
+    assert all(meaning for _, meaning, _ in rows.values())
+    assert rows["HINDSIGHT_VECTORS"][::2] == ("storage.vectors", "`chroma`, `exact`")
+    assert rows["HINDSIGHT_OFFLINE"][::2] == ("models.offline", "`1`, `true`, `yes`")
+
+
+def test_the_site_lists_every_error(site: ModuleType) -> None:
+    """Each class has a section with what to do: its own message, or one for each reason."""
+    sections = dict(re.findall(r"^## (\w+)\n\n(.*?)(?=^## |\Z)", site.error_list(), re.DOTALL | re.MULTILINE))
+    assert sections.keys() == {
+        name
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, Exception)
+    }
+    assert "or open it here with read_only=True" in sections["LedgerBusy"]
+    assert "| Open it without read_only=True. |" in sections["InvalidRequest"]
+    assert "| what to do |" in sections["MissingDependency"]
+
+
+@every_row("package", ["", ".langgraph", ".llamaindex", ".testing"])
+def test_the_reference_has_every_public_name(package: str) -> None:
+    """A name that is exported is on one page of the reference; errors have a page of their own."""
+    module = importlib.import_module(f"hindsight_integrations{package}")
+    described = re.findall(r"^::: (\S+)$", "\n".join(text_of(page) for page in PAGES), re.MULTILINE)
+    wanted = {
+        name for name in module.__all__ if (not hasattr(errors, name) and name != "OnError") or not package
+    }
+    wanted = {name for name in wanted if not hasattr(errors, name)}
+    names = [path.rpartition(".")[2] for path in described if path.startswith(f"{module.__name__}.")]
+    assert wanted - set(names) == set()
+    assert len(described) == len(set(described))
+
+
+def test_the_navigation_has_every_page() -> None:
+    listed = set(
+        re.findall(
+            r"^ +- .*?: ([\w/-]+)\.md$", (ROOT / "site/mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE
+        )
+    )
+    assert {*PAGES} - listed == set()
+
+
+def test_the_table_lists_every_embedder() -> None:
+    """The table of docs/models.md has each `EmbedderBackend` with its model."""
     for backend in EmbedderBackend:
-        assert f"`{backend}`" in setting
-        rows = re.findall(rf"^\| `{backend}`.*? \| (.*) \|", models, re.MULTILINE)
+        rows = re.findall(rf"^\| `{backend}`.*? \| (.*) \|", text_of("models"), re.MULTILINE)
         assert any(backend.model.split("/")[1] in row for row in rows)
 
 
@@ -140,6 +201,122 @@ def test_every_language_and_agent_tool_is_named() -> None:
     for page in ("langgraph", "llamaindex"):
         for tool in GOLDEN_TOOLS[page]:
             assert f"`{tool}`" in text_of(page)
+
+
+# Pages that run as a whole
+
+
+def test_tutorial(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each step prints what the page says."""
+    assert closed(run(script("tutorial")))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "2"
+    assert "it states nothing" in lines[1]
+    assert lines[2] == "0"
+    assert lines[3].endswith("My sister Ana moved to Lisbon in May 2024.")
+    now, then, cited = (line for line in lines if line.startswith("["))
+    assert "Porto" in now
+    assert "Lisbon" not in now
+    assert "Lisbon" in then
+    assert "Porto" not in then
+    assert "allergic" in cited
+    assert lines[-1] == "True"
+
+
+def test_privacy(light: Hindsight, capsys: pytest.CaptureFixture[str]) -> None:
+    """A bank and an identifier are erased; a function that redacts is accepted."""
+    bank = light.bank("alice")
+    bank.retain("Alice rows.")
+    names = run(script("privacy"), hindsight=light, bank=light.bank("bob"))
+    assert closed(names)
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "1 False"
+    assert out[-1].startswith("True ")
+    assert names["config"].retention.days == 365
+
+
+def test_backup(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A bank is archived, loaded elsewhere, and embedded again."""
+    with Hindsight.open("./memory") as hindsight:
+        hindsight.bank("alice").retain([Message("My boat is red.", "Alice")])
+    run(script("backup"))
+    assert capsys.readouterr().out.splitlines() == ["1", "1"]
+
+
+def test_deployment(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A server's lifespan opens the engine, a request remembers, and a second process finds it healthy."""
+    lifespan, health = blocks("deployment")
+    names = run(lifespan)
+
+    async def serve() -> int:
+        async with names["lifespan"](None) as state:
+            remembered: int = await names["remember"](state["hindsight"], "alice", "My boat is red.")
+            return remembered
+
+    assert asyncio.run(serve()) == 1
+    run(health)
+    assert capsys.readouterr().out == "True\n"
+
+
+def test_tuning(bank: MemoryBank, capsys: pytest.CaptureFixture[str]) -> None:
+    run(script("tuning"), bank=bank)
+    assert capsys.readouterr().out.endswith("1 of 1\n")
+
+
+def test_backends(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The embedder and the reranker serve an engine and pass their contracts; the model answers a prompt of ours."""
+    names = run(script("backends"))
+    assert closed(names)
+    assert capsys.readouterr().out == "Alice rows on Sundays.\n"
+    with Hindsight.open(
+        ":memory:", embeddings=names["WordEmbedder"](), model=names["OneAnswerModel"]()
+    ) as hindsight:
+        assert hindsight.bank("alice").retain("Alice rows.").created == 0
+    checks = "from hindsight_integrations.testing.contracts import RerankerContract\n\n\nclass TestReranker(RerankerContract):\n    @pytest.fixture\n    def reranker(self):\n        return OverlapReranker()\n"
+    (folder / "test_pasted.py").write_text(
+        f"{script('backends')}\nhindsight.close()\n\n\n{checks}", encoding="utf-8"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "test_pasted.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_migration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """langmem's store and mem0's export are imported; the dry run creates nothing."""
+    store = InMemoryStore()
+    store.put(("memories", "alice"), "1", {"content": "Alice's sister Ana moved to Lisbon."})
+    memory = {
+        "id": "1",
+        "memory": "Bob keeps bees.",
+        "user_id": "bob",
+        "created_at": "2024-05-03T10:00:00+00:00",
+    }
+    (folder / "export.json").write_text(json.dumps({"results": [memory]}), encoding="utf-8")
+    run(script("migration"), store=store)
+    with Hindsight.open("memory") as hindsight:
+        assert {name: hindsight.bank(name).count() for name in hindsight.banks()} == {"alice": 1, "bob": 1}
+
+
+# docs/users-and-agents.md
+
+
+def test_users_and_agents(light: Hindsight, capsys: pytest.CaptureFixture[str]) -> None:
+    """Users do not see each other's memories; a team's bank is asked beside a user's."""
+    run(example("users-and-agents", "def bank_of"), hindsight=light)
+    run(example("users-and-agents", "team.retain"), hindsight=light)
+    first, alone, shared = capsys.readouterr().out.splitlines()
+    assert first == "()"
+    assert "price list" not in alone
+    assert shared == "['The price list changes in October.']"
+    names = run(
+        example("users-and-agents", "recall_only"), hindsight=light, HindsightMiddleware=HindsightMiddleware
+    )
+    assert isinstance(names["recall_only"], HindsightMiddleware)
 
 
 # docs/memory.md
@@ -197,10 +374,20 @@ def test_memory_entities(bank: MemoryBank, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_memory_records(bank: MemoryBank, capsys: pytest.CaptureFixture[str]) -> None:
+    run(example("memory", "coffee ="), bank=bank)
     spent = {"kind": "expense", "category": "coffee", "value": 3.5, "unit": "EUR"}
     bank.retain("A coffee.", timestamp="2024-05-03", facts=[{"what": "A coffee.", "records": [spent]}])
     run(example("memory", "bank.records.aggregate"), bank=bank)
-    assert "3.5" in capsys.readouterr().out.splitlines()[1]
+    listed, in_may = capsys.readouterr().out.splitlines()
+    assert listed == "RecordEntries(2 records)"
+    assert "3.5" in in_may
+
+
+def test_memory_plots(bank: MemoryBank) -> None:
+    """The four plots draw memories of Ana and an opinion about her."""
+    bank.retain("Ana lives in Lisbon.", entities=["Ana"])
+    names = run(example("memory", "plots.memory_graph"), bank=bank)
+    assert [row["text"] for row in names["recalled"].to_dicts()] == ["Ana lives in Lisbon."]
 
 
 def test_memory_items(bank: MemoryBank, capsys: pytest.CaptureFixture[str]) -> None:
@@ -211,9 +398,7 @@ def test_memory_items(bank: MemoryBank, capsys: pytest.CaptureFixture[str]) -> N
 # docs/models.md
 
 
-@pytest.mark.parametrize(
-    "marker", ["ChatOpenAI", "OpenAIEmbedding", "OPENAI_BASE_URL", "SentenceTransformersEmbedder", "holidays"]
-)
+@pytest.mark.parametrize("marker", OPENED)
 def test_models_open(folder: Path, marker: str) -> None:
     """An engine opens with each kind of model without calling it."""
     before = dict(os.environ)
@@ -338,7 +523,8 @@ def test_langgraph_nodes(light: Hindsight, capsys: pytest.CaptureFixture[str]) -
     watched = {"graph": graph, "state": {"messages": [("user", "I own a kayak.")]}, "config": RUN}
     events = example("langgraph", "stream_mode")
     run(events, **watched)
-    run(example("langgraph", "get_state"), graph=graph)
+    run(example("users-and-agents", "get_state"), graph=graph)
+    run(example("langgraph", "incognito"), graph=graph, HumanMessage=HumanMessage)
     assert (capsys.readouterr().out, light.bank("alice").count()) == ("", 2)
     light.close()
     run(events, **watched)
@@ -427,11 +613,9 @@ def test_a_served_memory(light: Hindsight) -> None:
 
 
 def test_operations(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Waiting work is done, a bank is archived and loaded elsewhere, and doctor finds nothing wrong."""
+    """Waiting work is done, and doctor finds nothing wrong."""
     run(example("operations", "settle("))
     with Hindsight.open("./memory") as hindsight:
         hindsight.bank("alice").retain([Message("My boat is red.", "Alice")])
-    run(example("operations", "archive.export"))
-    assert capsys.readouterr().out.splitlines()[-1] == "1"
     run(example("operations", "deep=True"))
     assert capsys.readouterr().out.splitlines()[-1] == "{} {} ()"

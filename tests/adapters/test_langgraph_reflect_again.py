@@ -3,7 +3,6 @@
 # No `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
 
 import asyncio
-import re
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documentation import example
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -262,9 +262,7 @@ def test_the_example_of_the_docs_runs(
     opener: Opener, light_config: HindsightConfig, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As printed: it is interrupted, tells the changes, and keeps what is approved."""
-    page = (Path(__file__).resolve().parents[2] / "docs/reflect.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    (code,) = [block for block in blocks if "create_reflect_subgraph" in block]
+    code = example("reflect", "create_reflect_subgraph")
     bank = two_opinions(opener, light_config)
     exec(code, {"bank": bank})  # noqa: S102 - the docs' own
     assert [each.text for each in bank.opinions.list()] == [LOSS]

@@ -72,6 +72,17 @@ def test_what_was_removed_is_in_no_file(tmp_path: Path) -> None:
     assert_answers(again, kept, VECTORS[kept])
 
 
+def test_on_windows_no_file_is_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows does not delete a mapped file: there, vectors are read, and a removed one is in no file either."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("a file was mapped")
+
+    monkeypatch.setattr(vector_file, "MAPS_FILES", False)
+    monkeypatch.setattr(np, "memmap", refuse)
+    test_what_was_removed_is_in_no_file(tmp_path)
+
+
 def test_the_last_removal_leaves_no_file(tmp_path: Path) -> None:
     """Removing the last vector removes the file; the bank can be filled again."""
     index = filled(tmp_path)

@@ -60,10 +60,13 @@ DEFAULT: Literal["default"] = "default"
 class AsyncHindsight(Engine):
     """The engine with the async API: opens banks over one data directory or PostgreSQL database.
 
-    async with AsyncHindsight.open("memory") as hindsight:
-        bank = await hindsight.bank("alice")
-        await bank.retain("Alice moved to Lisbon in May 2024.")
-        found = await bank.recall("Where does Alice live?")
+    Example:
+        ```python
+        async with AsyncHindsight.open("memory") as hindsight:
+            bank = await hindsight.bank("alice")
+            await bank.retain("Alice moved to Lisbon in May 2024.")
+            result = await bank.recall("Where does Alice live?")
+        ```
     """
 
     @classmethod

@@ -301,6 +301,7 @@ def _merged(rows: Rows, ids: IntArray, vectors: Matrix) -> Rows:
 FORMAT = 1
 
 SAMPLE = 64  # vectors checked when the files are opened
+MAPS_FILES = os.name == "posix"  # Windows neither deletes nor truncates a file that is mapped
 
 Part: TypeAlias = tuple[IntArray, Matrix]
 """Row ids (n,) and their vectors (n, dimension)."""
@@ -433,9 +434,12 @@ class VectorFile:
         return part
 
     def _mapped(self, number: int, rows: int, dimension: int) -> Part:
-        """Map the first rows of a pair of files; raise ValueError if there are fewer."""
+        """Map, or read, the first rows of a pair of files; raise ValueError if there are fewer."""
         ids_file, vectors_file = self._files(number)
-        vectors = np.memmap(vectors_file, np.float32, "r", shape=(rows, dimension))
+        if MAPS_FILES:
+            vectors = np.memmap(vectors_file, np.float32, "r", shape=(rows, dimension))
+        else:
+            vectors = np.fromfile(vectors_file, np.float32, rows * dimension).reshape(rows, dimension)
         return np.fromfile(ids_file, np.int64, rows), np.asarray(vectors)
 
     def _recorded(self, mark: str, number: int, rows: int, dimension: int) -> Part:

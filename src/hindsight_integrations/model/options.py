@@ -221,7 +221,11 @@ def shows_options(
 
     def show(method: Method) -> Method:
         signature = inspect.signature(method)
-        listed = [own for own in signature.parameters.values() if own.kind is not own.VAR_KEYWORD]
+        listed = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.kind is not parameter.VAR_KEYWORD
+        ]
         listed += [
             inspect.Parameter(
                 name,
