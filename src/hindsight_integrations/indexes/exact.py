@@ -437,7 +437,7 @@ class VectorFile:
         """Map, or read, the first rows of a pair of files; raise ValueError if there are fewer."""
         ids_file, vectors_file = self._files(number)
         if MAPS_FILES:
-            vectors = np.memmap(vectors_file, np.float32, "r", shape=(rows, dimension))
+            vectors: Matrix = np.memmap(vectors_file, np.float32, "r", shape=(rows, dimension))
         else:
             vectors = np.fromfile(vectors_file, np.float32, rows * dimension).reshape(rows, dimension)
         return np.fromfile(ids_file, np.int64, rows), np.asarray(vectors)
