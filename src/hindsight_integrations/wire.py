@@ -77,8 +77,8 @@ def plain(value: Any, field: str) -> Any:  # noqa: ANN401, C901 - one case for e
     """
     if value is None or type(value) in (bool, int, float, str):
         return value
-    if isinstance(value, Enum):
-        return {TAG: _name(type(value)), "value": value.value}
+    if isinstance(value, Enum):  # choices of settings, which are not of `model/`, may be given by name
+        return {TAG: _name(type(value)), "value": value.value} if _is_ours(type(value)) else value.value
     if isinstance(value, HindsightError):
         return {
             TAG: "error",

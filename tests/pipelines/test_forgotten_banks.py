@@ -75,6 +75,8 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "withdraw": ((UNIT,), {}),
     "restore": ((UNIT,), {}),
     "history": ((UNIT,), {}),
+    "sources": ((UNIT,), {}),
+    "neighbours": ((UNIT,), {}),
     "forget": ((), {"window": ("1900-01-01", "2100-01-01")}),
     "units": ((), {}),
     "iterate_units": ((), {}),

@@ -146,6 +146,8 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "archive.load": lambda it: it.empty.archive.load(io.StringIO(it.archive)),
     "maintenance.reindex": lambda it: it.bank.maintenance.reindex(),
     "maintenance.edits": lambda it: it.bank.maintenance.edits(it.unit),
+    "sources": lambda it: it.bank.sources(it.unit),
+    "neighbours": lambda it: it.bank.neighbours(it.unit),
 }
 WRITING = {
     *("items.write", "items.forget", "items.expire"),
