@@ -669,7 +669,7 @@ class BankProjection:
         for again in (False, True):
             with self._existing(), self._ledger.transaction(self._bank) as transaction:
                 feed = transaction.feed
-                if again or feed.revision - self._view.revision <= FEW_COMMITS:
+                if again or self._is_near(feed):
                     if feed.mark != self._mark:
                         self._follow(feed)
                     yield replace(self._view, ledger=transaction, embedder=feed.embedder), transaction
@@ -731,6 +731,12 @@ class BankProjection:
         self._mark = None
         if self._copy:
             self._copy.confirmed = UNREGISTERED  # the backup may not know this copy
+
+    def _is_near(self, feed: Feed) -> bool:
+        """Return whether the indexes can follow a feed at once: few commits are missing, and nothing is to be rebuilt."""
+        if self._mark is None or feed.mark == self._mark:
+            return self._mark is not None
+        return feed.revision - self._mark.revision <= FEW_COMMITS and feed.knows(self._mark)
 
     def _ahead(self) -> Ahead | None:
         """Return what the followers will ask of a feed; None before the first one."""
