@@ -92,7 +92,12 @@ _ASSESSED = (
     .join(_own, refers(opinion_wordings.c.unit, _own))
     .where(opinions.c.bank == bindparam("bank"), _own.c.closed_at.is_(None))
 )
-UNSEEN = _VALID_FACTS.order_by(None).where(units.c.changed > _ASSESSED.scalar_subquery()).limit(1)
+UNSEEN = (
+    _VALID_FACTS.order_by(None)
+    .where(units.c.changed > _ASSESSED.scalar_subquery())
+    .order_by(units.c.changed.desc())  # by index; otherwise PostgreSQL reads the whole bank
+    .limit(1)
+)
 """A fact against which some valid opinion was not assessed."""
 
 

@@ -101,21 +101,23 @@ class _Places(GenericFunction[Any]):
 
 @compiles(_Places, "sqlite")
 def _json_places(element: _Places, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
-    values = compiler.process(element.clauses, **options)
+    values = compiler.process(next(iter(element.clauses)), **options)
     columns = ", ".join(f"json_extract(value, '$[{at}]') AS {name}" for at, name in enumerate(_PLACE))
     return f"(SELECT {columns} FROM json_each({values}))"
 
 
 @compiles(_Places, "postgresql")
-def _json_elements(element: _Places, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
-    values = compiler.process(element.clauses, **options)
-    columns = "(value ->> 0)::bigint AS bank, value ->> 1 AS thread, value ->> 2 AS message"
-    return f"(SELECT {columns} FROM json_array_elements({values}))"
+def _unnested_places(element: _Places, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    # The planner knows the length of arrays; of a JSON list it would expect a hundred elements, and read the whole bank.
+    arrays = ", ".join(compiler.process(array, **options) for array in list(element.clauses)[1:])
+    return f"(SELECT * FROM unnest({arrays}) AS given({', '.join(_PLACE)}))"
 
 
-place_list = _Places(sa.bindparam("places", type_=sa.JSON())).table_valued(
-    sa.column("bank", Int), sa.column("thread", String), sa.column("message", String), name="places"
-)
+_PLACE_TYPES: Any = (Int, String, String)
+place_list = _Places(
+    sa.bindparam("places", type_=sa.JSON()),
+    *(sa.bindparam(f"place_{name}", type_=Many(of)) for name, of in zip(_PLACE, _PLACE_TYPES, strict=True)),
+).table_valued(*(sa.column(name, of) for name, of in zip(_PLACE, _PLACE_TYPES, strict=True)), name="places")
 """The messages bound by `place_values`, as a table. It has a bank column so that SQLite starts from this table."""
 
 
@@ -124,9 +126,13 @@ def is_at_place(table: sa.FromClause) -> ColumnElement[bool]:
     return sa.and_(*(table.c[name] == place_list.c[name] for name in _PLACE))
 
 
-def place_values(bank: int, places: Iterable[Place]) -> dict[str, list[tuple[int, str, str]]]:
+def place_values(bank: int, places: Iterable[Place]) -> dict[str, Sequence[Any]]:
     """Return the parameters of a statement on `place_list`: distinct messages of a bank."""
-    return {"places": [(bank, *place) for place in dict.fromkeys(places)]}
+    listed = [(bank, *place) for place in dict.fromkeys(places)]
+    columns = zip(*listed, strict=True) if listed else ((), (), ())
+    return {"places": listed} | {
+        f"place_{name}": column for name, column in zip(_PLACE, columns, strict=True)
+    }
 
 
 class _Unindexed(sa.sql.expression.UnaryExpression[Any]):
