@@ -571,3 +571,17 @@ def test_ctrl_c_ends_a_command_without_a_traceback(kept: str) -> None:
         process.send_signal(signal.SIGINT)
         printed, said = process.communicate(timeout=20)
     assert (process.returncode, printed, said) == (130, "", "")
+
+
+@pytest.mark.parametrize("command", ["serve", "inspect"])
+def test_a_command_that_needs_the_server_extra_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Without FastAPI both end with one line that has the pip command."""
+    run("retain", str(tmp_path), "Alice moved to Lisbon in May 2024.")
+    for name in [name for name in sys.modules if name.startswith("hindsight_integrations.server.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    ended = run(command, str(tmp_path))
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert 'pip install "hindsight-integrations[server]"' in ended.stderr

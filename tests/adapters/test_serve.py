@@ -296,6 +296,8 @@ def test_a_server_without_tokens_answers_only_to_this_machine(url: str) -> None:
     with httpx.Client(base_url=url) as client:
         assert client.get(BANKS, headers={"Host": "attacker.example"}).status_code == 403
         assert client.get(BANKS, headers={"Origin": "http://attacker.example"}).status_code == 403
+        assert client.get(BANKS, headers={"Host": "[::1"}).status_code == 400
+        assert client.get(BANKS, headers={"Origin": "http://["}).status_code == 400
         assert client.get(BANKS).status_code == 200
     for host in ("0.0.0.0", "192.168.1.5", "example.com", "::"):  # noqa: S104 - refused
         with pytest.raises(InvalidRequest, match="tokens"):

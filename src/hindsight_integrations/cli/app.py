@@ -591,7 +591,7 @@ def _print_receipt(receipt: ForgetReceipt, path: str) -> None:
         state = "confirmed by" if copy.confirmed else "not confirmed yet by"
         console.print(plain(f"{state} {copy.place} (holder {copy.holder})"), soft_wrap=True)
     if not all(copy.confirmed for copy in receipt.copies):
-        console.print(plain(f"see later with: {PROGRAM} doctor {path}"), soft_wrap=True)
+        console.print(plain(f"check again with: {PROGRAM} doctor {path}"), soft_wrap=True)
 
 
 @app.command("forget-holder")
@@ -878,7 +878,9 @@ def serve(
     """
     from hindsight_integrations.engine.assembly import AsyncHindsight
     from hindsight_integrations.server.access import Tokens
-    from hindsight_integrations.server.app import check_host, run_server
+
+    with _server_installed():
+        from hindsight_integrations.server.app import check_host, run_server
 
     allowed = None if tokens is None else Tokens.read(tokens)
     check_host(host, allowed)
@@ -887,6 +889,16 @@ def serve(
         run_server(engine, host=host, port=port, tokens=allowed, started=partial(_print_address, path))
     finally:
         engine.close_now()
+
+
+@contextmanager
+def _server_installed() -> Iterator[None]:
+    """Say how to install the packages of the server if an import in the block does not find them."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        remedy = 'Run: pip install "hindsight-integrations[server]"'
+        raise MissingDependency(error.name or "fastapi", remedy) from error
 
 
 def _print_address(path: str, address: str) -> None:
@@ -947,13 +959,10 @@ def inspect(
         raise InvalidRequest(
             "path",
             f"{path} is the address of a server",
-            "Inspect its memory where it lies: pass the directory or the database.",
+            "Run the command on the server's machine, and pass the directory or database.",
         )
-    try:
+    with _server_installed():
         from hindsight_integrations.server.inspector import serve_inspector
-    except ModuleNotFoundError as error:
-        remedy = 'Run: pip install "hindsight-integrations[server]"'
-        raise MissingDependency(error.name or "fastapi", remedy) from error
     console = output()
 
     def opened(address: str) -> None:

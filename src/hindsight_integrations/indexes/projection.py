@@ -780,6 +780,6 @@ class BankProjection:
         try:
             self._copy.confirm(self._clean)
         except StorageError as error:  # the answer does not depend on it; the next one tries again
-            logger.warning("bank %r: its erasures are confirmed later: %s", self._bank, error)
+            logger.warning("bank %r: its erasures could not be confirmed yet: %s", self._bank, error)
         else:
             self._clean = None

@@ -156,9 +156,16 @@ class Gate:
 def _check_origin(headers: dict[str, str], *, tokens: bool) -> None:
     """Refuse what a page of another site sends through the user's browser."""
     host = headers.get("host", "")
-    if (origin := headers.get("origin")) is not None and urlsplit(origin).netloc != host:
+    try:
+        origin, name = (
+            urlsplit(headers.get("origin", f"//{host}")).netloc,
+            urlsplit(f"//{host}").hostname or "",
+        )
+    except ValueError:  # such as an IPv6 address without its end
+        raise Refused(400, "the header Host or Origin is not an address.") from None
+    if origin != host:
         raise Refused(403, "requests from pages of other sites are refused.")
-    if not tokens and not is_loopback(urlsplit(f"//{host}").hostname or ""):
+    if not tokens and not is_loopback(name):
         raise Refused(
             403,
             f"a server without tokens answers only to localhost, not to {host!r}. Start it with --tokens.",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import secrets
-import socket
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -40,12 +39,13 @@ from hindsight_integrations.model.aggregates import RecordEntry, total
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.erasure import ForgetReceipt
 from hindsight_integrations.model.links import Link, Neighbourhood
-from hindsight_integrations.model.opinions import Opinion
+from hindsight_integrations.model.opinions import Opinion, OpinionLog
 from hindsight_integrations.model.recalled import RecalledUnit, recalled_row
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.rows import unit_row
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.prompts.recalled import memories_block, memory_line
+from hindsight_integrations.server.app import listening_socket
 from hindsight_integrations.validation.options import PROMPT_DEFAULTS, SEARCH_DEFAULTS
 
 ASSETS = Path(__file__).parent / "assets"
@@ -144,7 +144,7 @@ def serve_inspector(
     token = secrets.token_urlsafe(24)
     app = inspector_app(engine, token=token, write=write)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False))
-    with socket.create_server(("127.0.0.1", port)) as listening:
+    with listening_socket("127.0.0.1", port) as listening:
         # After the #, so that neither a log nor another site gets to see it.
         opened(f"http://127.0.0.1:{listening.getsockname()[1]}/#token={token}")
         with suppress(KeyboardInterrupt):
@@ -484,14 +484,18 @@ async def _opinions_on(request: Request, bank: AsyncMemoryBank) -> dict[str, lis
         resting: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for opinion in await bank.opinions.list(include_closed=True):
             log = (await bank.opinions.history(opinion.id)).log
-            grounds = dict.fromkeys(fact for version in log.versions for fact in version.based_on)
-            roles = dict.fromkeys(grounds, "ground") | {
+            roles = dict.fromkeys(_grounds(log), "ground") | {
                 row.unit_id: f"{row.strength} {row.assessment}" for row in log.evidence
             }
             for fact, role in roles.items():
                 resting[fact].append(_opinion(opinion) | {"role": role})
         digest.opinions = dict(resting)
     return digest.opinions
+
+
+def _grounds(log: OpinionLog) -> list[str]:
+    """Return the ids of the facts that any wording of an opinion is based on, each once."""
+    return list(dict.fromkeys(fact for version in log.versions for fact in version.based_on))
 
 
 @_reads.get("/entities")
@@ -698,7 +702,6 @@ async def opinion(bank: Bank, id: str) -> Response:  # noqa: A002 - as in the ad
         }
         for entry in history.entries
     ]
-    grounds = dict.fromkeys(fact for version in log.versions for fact in version.based_on)
     return _answer(
         {
             "opinion": _opinion(await bank.opinions.get(id)),
@@ -708,7 +711,7 @@ async def opinion(bank: Bank, id: str) -> Response:  # noqa: A002 - as in the ad
                 {"text": version.text, "since": version.since, "reason": version.reason}
                 for version in log.versions
             ],
-            "grounds": [{"id": fact, "text": await _text(bank, fact)} for fact in grounds],
+            "grounds": [{"id": fact, "text": await _text(bank, fact)} for fact in _grounds(log)],
             "steps": steps,
             "confidence": history.confidence,
         }

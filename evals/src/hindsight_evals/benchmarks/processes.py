@@ -381,7 +381,7 @@ def _report(
     confirming = sorted(stops.seconds) or [0.0]
     print(
         f"{len(stops.erasures)} stops with an erasure: the receipt named the stopped process {stops.awaited} times; all living "
-        f"processes confirmed within {confirming[-1]:.1f} s of its waking, {confirming[len(confirming) // 2]:.1f} s in the middle; "
+        f"processes confirmed within {confirming[-1]:.1f} s of its waking, median {confirming[len(confirming) // 2]:.1f} s; "
         f"{stops.late_answers(logs)} answers begun before an erasure showed the memory after it"
     )
     print(f"{options.rounds} rounds in {seconds:.0f} s, {len(problems)} problems")
