@@ -103,13 +103,13 @@ class Projector(Protocol):
         ...
 
     def catch_up(self) -> None:
-        """Update the indexes to the ledger's revision. Writer thread only."""
+        """Bring the indexes to the ledger's revision. Writer thread only."""
         ...
 
     def problems(self) -> dict[str, str]:
         """Return the reason for each index that could not be written. Writer thread only.
 
-        Searches use another source for the missing content where possible.
+        Searches read the missing content from another place where possible.
         """
         ...
 

@@ -116,7 +116,7 @@ class Follower(ABC, Generic[IndexT]):
             if self.problem:
                 self._write(feed)
         except (LedgerBusy, LedgerLost):
-            raise  # another process is writing the index, or it proves a loss of data: it must not be dropped
+            raise  # another process is writing the index, or the index proves a loss of data: it must not be dropped
         except IndexBehind as error:  # the index is intact and waits for disk space
             logger.warning("bank %r: the %s index is behind: %s", self._bank, self.name, error)
             self.problem = str(error)
@@ -544,7 +544,7 @@ class ColumnFollower:
 
 
 FEW_COMMITS = 16
-"""Commits of other processes that a writer may apply while it holds the bank."""
+"""Maximum number of commits of other processes that a writer applies while it holds the bank's lock."""
 
 
 class BankProjection:
@@ -755,7 +755,9 @@ class BankProjection:
         self._columns.follow(feed)
         columns = self._columns.columns
         memories = int(np.count_nonzero(of_types(columns, TOLD_NETWORKS)))
-        more_than = min(self._hub_degree, hub_degree(memories))  # the lower, which `_ahead` may have read
+        more_than = min(
+            self._hub_degree, hub_degree(memories)
+        )  # use the lower of the two limits, because `_ahead` may have read with it
         self._hub_degree = hub_degree(memories)
         self._view = replace(
             self._view,
@@ -779,7 +781,9 @@ class BankProjection:
             return
         try:
             self._copy.confirm(self._clean)
-        except StorageError as error:  # the answer does not depend on it; the next one tries again
+        except (
+            StorageError
+        ) as error:  # the caller's result does not depend on it, and the next catch-up tries again
             logger.warning("bank %r: its erasures could not be confirmed yet: %s", self._bank, error)
         else:
             self._clean = None

@@ -154,7 +154,7 @@ class Keys:
 
 
 def joined(known: list[Any] | None, new: list[Any] | None) -> list[Any]:
-    """Merge the moves that the nodes of one step write, sorted by number (a reducer); None clears the list."""
+    """Reducer: merge the moves written in one step, sorted by number; None clears the list."""
     if new is None:
         return []
     return sorted([*(known or ()), *new], key=lambda move: int(move["number"]))
@@ -230,7 +230,7 @@ class ReflectNodes:
         fresh: Update = {keys.query: "", keys.messages: [], "answered": {}, "moves": None, "approved": []}
         unasked: Update = {keys.answer: "", keys.reflection: {}, "of_bank": "", "underway": {}}
 
-        def begun(stages: Any, asked: Question, config: RunnableConfig) -> Any:  # noqa: ANN401 - either face
+        def begun(stages: Any, asked: Question, config: RunnableConfig) -> Any:  # noqa: ANN401 - sync or async stages
             return stages.recall(asked.text, **self.options, operation=operation_of(asked, config))
 
         def run(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the user's state type
@@ -281,11 +281,11 @@ class ReflectNodes:
     def movement(self, name: str) -> MemoryNode:
         """Create the node that reports one proposed opinion change; nothing is committed yet."""
 
-        def run(state: Any, _: RunnableConfig) -> Update:  # noqa: ANN401 - what was sent
+        def run(state: Any, _: RunnableConfig) -> Update:  # noqa: ANN401 - the argument of a Send
             _emit_opinion(state["move"], state["of_bank"], committed=False)
             return {"moves": [state["move"]]}
 
-        async def arun(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - what was sent
+        async def arun(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the argument of a Send
             return run(state, config)
 
         return MemoryNode(name, run, arun)
@@ -306,7 +306,7 @@ class ReflectNodes:
     def commit(self) -> MemoryNode:
         """Create the node that assesses the opinions with the current evidence and commits them."""
 
-        def committed(stages: Any, state: State) -> Any:  # noqa: ANN401 - either face
+        def committed(stages: Any, state: State) -> Any:  # noqa: ANN401 - sync or async stages
             approved = state["approved"] if self.approval else None
             return stages.commit(state["answered"], approved=approved, **self.options)
 

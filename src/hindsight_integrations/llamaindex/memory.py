@@ -203,7 +203,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         """
         return cls(bank, **options)
 
-    async def aget(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ANN401 - LlamaIndex's
+    async def aget(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ANN401 - LlamaIndex's signature
         """Return the newest turns that fit in the limit, with memories relevant to the question.
 
         Args:
@@ -306,7 +306,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
                 )
             dispatcher.event(retained(bank.name, result))
 
-    def get(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ANN401 - LlamaIndex's
+    def get(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ANN401 - LlamaIndex's signature
         """Synchronous version of `aget`."""
         return list(_waited_for(self.aget(input, **kwargs)))
 
@@ -341,7 +341,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         query = (question or last).strip()
         if not query or not self.memory_tokens or not self.use_memory:
             return []
-        # A turn is the same before its question is put (chat engines), after that, and after its answer (agents).
+        # Chat engines call this before the question is put; agents call it after the question or the answer
+        # is put. The key of the turn is the same in all three cases.
         turn = (len(asked) - (query == last), query)
         bank: AsyncMemoryBank = self.bank
         async with _chats.alone({(bank.reference, self.session_id, "recall")}):

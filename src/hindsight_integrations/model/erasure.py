@@ -215,7 +215,7 @@ class WholeNames:
 
 
 def looks_like_a_name(text: str) -> bool:
-    """Return whether a text can be a name: it has a capital, a digit, or a letter of a script without capitals."""
+    """Return whether a text can be a name: it has a capital letter, a digit, or a letter of a script without capitals."""
     return any(letter.isupper() or letter.isdigit() for letter in text) or _UNCASED.search(text) is not None
 
 
@@ -282,7 +282,7 @@ def identifies_any(text: str, identifiers: Collection[str]) -> bool:
 
 
 def kind_words(identifier: str) -> frozenset[str]:
-    """Return the words that people use for an identifier of this format: "phone number", "e-mail address", "card"."""
+    """Return the words that people use for an identifier of this format, such as "phone number", "e-mail address" or "card"."""
     if "@" in identifier:
         return frozenset({"email", "mail", "e", "address"})
     if not identifier.isdecimal():

@@ -159,7 +159,7 @@ _EntityOrName = Annotated[
 
 
 class ExtractedCausalRelation(FactPart):
-    """The causal relation of this fact to another fact of the same answer."""
+    """A causal relation of this fact to another fact in the same answer."""
 
     target_fact_index: int = Field(ge=0, description="position of the other fact in the list, from 0")
     relation_type: Annotated[CausalRelation, one_of(CausalRelation)]
@@ -221,7 +221,7 @@ class NamedMemory(FactPart):
 
 
 class ExtractedChange(NamedMemory):
-    """A memory that has ended or changed (design 2.1)."""
+    """A memory that has ended or changed."""
 
     model_config = ConfigDict(json_schema_extra=_require_number)
 

@@ -31,7 +31,7 @@ DISTANCES = (1, 2, -1, -2)  # position of the turn minus that of its neighbour
 WEIGHTS = (0.3, 0.1, 0.2, 0.1)
 # Maximum distance of a turn's logit below the logits of the turns one and two before it.
 BELOW_BEFORE = (1.0, 3.0)
-SAME_SESSION = 3_600_000_000  # microseconds; a turn more than an hour later is not a reply (no source)
+SAME_SESSION = 3_600_000_000  # microseconds; a turn more than an hour later is not a reply (chosen by hand)
 JUST_BEHIND = 0.9999  # factor for the score of the neighbour that must stay ahead
 ABSENT = -1
 

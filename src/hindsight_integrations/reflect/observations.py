@@ -413,7 +413,8 @@ def plain(text: str) -> str:
 def _own_words(text: str, narrated: Sequence[str]) -> str:
     """Replace runs of words that are copied from narrative facts by "…".
 
-    A narrative may contain "being yourself" without speaking to anybody. The first word stays, since it may be "I".
+    A narrative fact may contain words such as "being yourself" that do not address the reader. The first word stays,
+    because it may be "I".
     """
     words = text.split()
     folded, facts = _bare(words), f" {' '.join(_bare(' '.join(narrated).split()))} "

@@ -1,4 +1,4 @@
-"""Drafts of units made from facts, and the proposal of a retain, before either is compared with the bank."""
+"""Drafts of units made from facts, and the proposal of a retain. Neither has been compared with the bank yet."""
 
 from __future__ import annotations
 
@@ -413,7 +413,7 @@ class FollowedThread:
         seen: the number of messages in the list.
         digest: the hash of the list.
         at: the latest possible time of a fork (aware UTC).
-        on_fork: the treatment of memories made from dropped messages.
+        on_fork: what happens to memories made from dropped messages.
     """
 
     thread: str

@@ -52,13 +52,13 @@ FRAME = re.compile(
 )  # lines around memories and above the rows of a record digest in a prompt; see `prompts/`
 LEAST_WORDS = 3  # consecutive words that count as a quotation
 SHARED = 2  # minimum number of content words that a paraphrase shares with the memory
-FURTHER = 1  # maximum number of other content words in a paraphrase ("lives" for "moved"), excluding names and numbers
+FURTHER = 1  # maximum number of other content words in a paraphrase, excluding names and numbers ("lives" for "moved")
 
 _WORD = re.compile(r"\w+")
 _SPOKEN = re.compile(r"^[\s\-*•>]*\S{1,40}: ", re.MULTILINE)  # "Alice: ", the beginning of a verbatim memory
 
 RECALLED_AGAIN = "it repeats a recalled memory"
-NOTHING_STATED = "it states nothing"
+NOTHING_STATED = "it contains no statement"
 SMALL_TALK = "it is small talk"
 ASKS_TO_FORGET = "it asks to forget something; call `bank.forget(text=...)`"
 
@@ -112,7 +112,7 @@ def recalled_texts(
 
 
 def stands_on(unit: MemoryUnit, places: Collection[Place]) -> bool:
-    """Return whether a memory was made from one of these messages."""
+    """Return whether a memory was made from one of these messages or documents."""
     return any((unit.thread, source) in places for source in unit.sources)
 
 

@@ -229,8 +229,9 @@ def _of_message(
 def _answer(message: Message, asked: Message) -> str:
     """Format an answer with its question: `user: Rex (asked "What is your dog called?")`.
 
-    Quotes the agent's questions, from the first to the last, or its last sentence if it asks nothing. Quotes the whole message
-    if the answer picks a numbered choice, or if the question is too short to be understood alone ("Which?").
+    It quotes the agent's questions, from the first to the last; if the message asks nothing, its last sentence. It
+    quotes the whole message if the answer picks a numbered choice, or if the question is too short to be understood
+    alone ("Which?").
     """
     sentences = spoken_sentences(asked.text)
     questions = [place for place, sentence in enumerate(sentences) if _is_question(sentence)]
