@@ -500,8 +500,8 @@ FOLDER = "exact"  # subfolder of the data directory
 
 # Vectors in memory before the file is written: 3 MB at 384 dimensions, read from the ledger in 20 ms.
 TAIL_ROWS = 2_000
-TAIL_SHARE = 50  # in a larger bank, 1/50 of its vectors stay in memory, so that writes are rare
-REWRITE_SHARE = 16  # 1/16 of them if stored rows were replaced, because the file must then be rewritten
+TAIL_SHARE = 50  # larger banks keep 1/50 of their vectors in memory, so that writes are rare
+REWRITE_SHARE = 16  # the share is 1/16 if stored rows were replaced, because the file must then be rewritten
 
 BLOCK = 8_192  # rows copied at once when the file is rewritten: 12 MB at 384 dimensions
 

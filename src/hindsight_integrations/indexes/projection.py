@@ -347,7 +347,7 @@ class KeywordFollower(Follower[KeywordIndex]):
     def _catch_up(self, feed: Feed) -> None:
         reopened = self._seen is None and self._since(feed) != feed.revision
         self._show(feed)
-        # After a kill, write at once, because texts in the files may have been replaced since.
+        # After a kill, write at once, because texts in the files may have been replaced in the meantime.
         if reopened or self._waiting >= COMMIT_AFTER:
             self._write(feed)
 
@@ -739,7 +739,7 @@ class BankProjection:
         return feed.revision - self._mark.revision <= FEW_COMMITS and feed.knows(self._mark)
 
     def _ahead(self) -> Ahead | None:
-        """Return what the followers will ask of a feed; None before the first one."""
+        """Return what the followers will read from a feed; None before the first feed."""
         if self._mark is None:
             return None
         return Ahead(self._mark.generation, self._mark.revision, int(self._hub_degree), self._graph.awake)
@@ -755,9 +755,8 @@ class BankProjection:
         self._columns.follow(feed)
         columns = self._columns.columns
         memories = int(np.count_nonzero(of_types(columns, TOLD_NETWORKS)))
-        more_than = min(
-            self._hub_degree, hub_degree(memories)
-        )  # use the lower of the two limits, because `_ahead` may have read with it
+        # The lower of the two limits, because `_ahead` may have requested the feed with the earlier one.
+        more_than = min(self._hub_degree, hub_degree(memories))
         self._hub_degree = hub_degree(memories)
         self._view = replace(
             self._view,
@@ -781,9 +780,7 @@ class BankProjection:
             return
         try:
             self._copy.confirm(self._clean)
-        except (
-            StorageError
-        ) as error:  # the caller's result does not depend on it, and the next catch-up tries again
+        except StorageError as error:  # the result does not depend on it; the next catch-up tries again
             logger.warning("bank %r: its erasures could not be confirmed yet: %s", self._bank, error)
         else:
             self._clean = None

@@ -422,8 +422,8 @@ def create_retain_node(
             setting.
         extract: when facts are extracted: "turn", at once; "idle", together with other turns of the conversation, when they
             fill a passage or it has been quiet for 5 minutes; "session", when `tasks.settle` or a settle node ends the
-            session, at the latest after an hour of quiet. Until then recall finds the messages themselves. The worker extracts them,
-            or else a later turn of the bank.
+            session, at the latest after an hour of quiet. Until then recall finds the messages themselves. A worker
+            extracts them; without a worker, a later turn of the bank does.
         context: describes the conversation to the extraction model ("support chat").
         tags: visibility tags of the retained memories.
         messages_key: the state key of the messages.

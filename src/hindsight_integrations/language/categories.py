@@ -34,11 +34,11 @@ _HOW_RECORDED = frozenset(
 """Words that only describe the recording; not "total", "average" or "weekly", which change the meaning of a value."""
 _OF_KIND: Mapping[RecordKind, frozenset[str]] = {
     RecordKind.EXPENSE: KIND_WORDS[RecordKind.EXPENSE]
-    - {"payment"},  # the price of a car differs from a car payment
+    - {"payment"},  # it distinguishes a car payment from the price of a car
     RecordKind.INCOME: frozenset({"income", "earning"}),
     RecordKind.QUANTITY: frozenset({"measurement", "taken"}),
     RecordKind.GOAL: KIND_WORDS[RecordKind.GOAL]
-    # The unit already contains the period.
+    # The record's unit already contains the period ("USD/week").
     | {"weekly", "monthly", "yearly", "annual", "spending", "expense"},
     RecordKind.TASK: frozenset({"task", "todo"}),
     RecordKind.EVENT: frozenset({"appointment"}),

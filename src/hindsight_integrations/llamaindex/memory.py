@@ -68,7 +68,8 @@ MEMORY_TOKENS = PROMPT_DEFAULTS["max_tokens"]
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
 _chats = InFlight()  # serialises updates of a chat, so that no outdated list is retained
-# For synchronous callers; shared, since chat stores may keep connections that are bound to a loop.
+# The event loop for synchronous callers. It is shared, because chat stores may keep connections that are
+# bound to a loop.
 _loop = SharedLoop()
 R = TypeVar("R")
 
@@ -107,8 +108,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         background: with a model, do not wait for extraction; see the bank's `retain`.
         extract: when facts are extracted: "turn", at once; "idle", together with other turns of the chat, when they fill a
             passage or the chat has been quiet for 5 minutes; "session", when `flush` ends the session, at the latest after an
-            hour of quiet. Until then recall finds the messages themselves. The worker extracts them, or else a later turn of
-            the bank.
+            hour of quiet. Until then recall finds the messages themselves. A worker
+            extracts them; without a worker, a later turn of the bank does.
         use_memory: with False, nothing is recalled, and messages that are put are never retained. It can be set at any time:
             `memory.use_memory = False`. The chat history is kept in both cases.
         chat_store: a sync or async LlamaIndex chat store for the history; None means a file next to the bank.
@@ -367,7 +368,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
             return self._lines
 
     def _block(self, lines: Sequence[str], room: int) -> str:
-        """Return the block of the best memories that fit; empty if none fits."""
+        """Return the text block with the best memories that fit; empty if none fits."""
         for most in range(len(lines), 0, -1):
             block = memories_block(lines[:most])
             if self._count(block + GAP) <= room:

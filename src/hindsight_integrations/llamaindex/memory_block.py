@@ -223,8 +223,8 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
         background: with a model, do not wait for extraction; see the bank's `retain`.
         extract: when facts are extracted: "turn", at once; "idle", together with other turns of the chat, when they fill a
             passage or the chat has been quiet for 5 minutes; "session", when the bank's `tasks.settle` ends the session, at
-            the latest after an hour of quiet. Until then recall finds the messages themselves. The worker extracts them, or
-            else a later turn of the bank.
+            the latest after an hour of quiet. Until then recall finds the messages themselves. A worker
+            extracts them; without a worker, a later turn of the bank does.
         chat_store: the Memory's chat store. With it, equal messages are distinguished after a restart too, and messages
             left by a killed process are retained.
         tokenizer_fn: the Memory's tokenizer, a function from a text to its tokens; None means LlamaIndex's global one.

@@ -16,8 +16,8 @@ from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import SOURCE_TURNS, Channel, Fate, Reranked, Stage, UnitTrace
 from hindsight_integrations.model.units import UnitKind
 
-DROPPED_SHOWN = 30  # lines of dropped candidates; the trace contains all
-TEXT_SHOWN = 72  # characters
+DROPPED_SHOWN = 30  # maximum number of dropped candidates shown; the trace contains all of them
+TEXT_SHOWN = 72  # maximum characters of a text
 NOTHING = "-"
 NOT_RECORDED = "Dropped candidates were not recorded; call recall(..., trace=True) to record them."
 

@@ -98,12 +98,12 @@ MOST_KEYS_SHOWN = 5
 
 
 class FactPart(BaseModel):
-    """Base of facts and their parts: lenient validation, and a schema without internal texts."""
+    """Base class of facts and their parts: lenient validation, and a JSON schema without titles and docstrings."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True, json_schema_extra=bare)
 
     OTHER_NAMES: ClassVar[Mapping[str, str]] = {}
-    """Wrong names that callers often use, mapped to the right field, for the suggestion in the error."""
+    """Wrong field names that callers often use, mapped to the right ones, for the suggestion in the error."""
 
     @model_validator(mode="before")
     @classmethod
@@ -243,7 +243,7 @@ _MemoryOrNumber = Annotated[
     ),
     WithJsonSchema({"anyOf": [{"minimum": 1, "type": "integer"}, {"type": "null"}]}),
 ]
-"""A named memory; a model writes only its number."""
+"""A reference to a memory; a model writes only the memory's number."""
 
 
 EXTRACTED_TYPES = (FactType.WORLD, FactType.EXPERIENCE, FactType.OPINION)

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 
 _POSSESSIVE = re.compile(r"['\u2019]s$")
-_LOWER = re.compile(r"\b[^\W\d_A-Z\u00c0-\u00de][\w]*")  # words without a capital
+_LOWER = re.compile(r"\b[^\W\d_A-Z\u00c0-\u00de][\w]*")  # words that do not begin with a capital letter
 _EDGES = re.compile(r"^\W+|[^\w.]+$")
 
 
@@ -102,7 +102,7 @@ ALSO_WORDS = frozenset(
         "young",
     ]
 )
-"""First names that are also common words; in lower case they are not treated as names."""
+"""First names that are also common words. In lower case they do not count as names."""
 
 
 def names_any(text: str, names: Iterable[str]) -> bool:

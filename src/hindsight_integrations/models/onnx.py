@@ -204,7 +204,7 @@ class OnnxCrossEncoder:
 
     @property
     def name(self) -> str:
-        """The model's name, for traces and doctor."""
+        """The model's name, which traces and `doctor` show."""
         return MS_MARCO_MINILM_L12.name
 
     def score(self, query: str, texts: Sequence[str]) -> FloatArray:

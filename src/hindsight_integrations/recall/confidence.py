@@ -39,7 +39,7 @@ WORD = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Thresholds for memories likely to help.
+    """Thresholds above which a memory is likely to help.
 
     Attributes:
         nearness: minimum nearness of the best memory; below it no memory is likely to help, unless `logit` is reached.
@@ -243,7 +243,7 @@ def word_position(name: str, text: str) -> int:
 
 
 def _fused(item: RecalledUnit) -> float:
-    """Fuse the two channels that compare texts with the question by RRF (paper eq. 15)."""
+    """Fuse the ranks of the two channels that compare texts with the question by RRF (paper eq. 15)."""
     near, worded = item.channels.get(Channel.SEMANTIC), item.channels.get(Channel.KEYWORD)
     by_cosine = 1.0 / (RRF_K + near.rank) if near else 0.0
     return by_cosine + 1.0 / (RRF_K + worded.rank) if worded else by_cosine

@@ -30,7 +30,7 @@ from hindsight_integrations.recall.documents import ServedDocument, documents_am
 from hindsight_integrations.recall.rerank import Ranking
 from hindsight_integrations.services import Services
 
-COMPARED = 20  # top of the ranking that is reordered: about what a short prompt shows (chosen by hand)
+COMPARED = 20  # number of memories at the top of the ranking that are reordered: about what a short prompt shows (chosen by hand)
 ALIKE = 0.6  # minimum share of common words; two statements of one value share 0.6 to 0.8 (chosen by hand)
 
 _WORD = re.compile(r"\w+")

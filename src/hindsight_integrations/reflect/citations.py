@@ -32,8 +32,8 @@ class Ground:
 
     Attributes:
         text: the shown text.
-        unit_ids: ids of the memories; an observation represents the facts it was made from. Empty for other texts, such as
-            the question.
+        unit_ids: ids of the memories; for an observation, those of the facts it was made from. Empty for other texts,
+            such as the question.
     """
 
     text: str

@@ -202,7 +202,7 @@ def _group_facts(
 
 # Maximum number of facts that may represent others; of more facts, half are the newest and half a sample of the rest.
 CANDIDATES = 512
-TIE = 0.02  # relative difference from the best gain that counts as a tie; the newest fact wins a tie
+TIE = 0.02  # gains that differ by less than this share of the best are equal; then the newest fact wins
 
 
 def choose_representatives(

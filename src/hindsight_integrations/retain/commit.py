@@ -238,9 +238,8 @@ def decide(
         RevisionConflict: a document changed since its passages were compared.
         EmbedderMismatch: another embedder made the bank's vectors.
     """
-    view.check_embedder(
-        services.embedder.identity
-    )  # another process may have changed the bank's embedder in the meantime
+    # Another process may have changed the bank's embedder in the meantime.
+    view.check_embedder(services.embedder.identity)
     known = view.ledger.turns.known(view.bank, proposal.keys)
     documents = _changed_documents(proposal, known, view)
     fork = _fork(proposal.followed, view) if proposal.followed else NO_FORK

@@ -308,7 +308,7 @@ def _named_by_caller(
 
 
 def _numbered(fact: ExtractedFact) -> list[str]:
-    """Return the fields of the fact that name memories by number."""
+    """Return the names of the fact's fields that refer to memories by number."""
     fields = ["changes"] if any(change.memory is not None for change in fact.changes) else []
     return [*fields, "adds_to"] if fact.adds_to and fact.adds_to.memory is not None else fields
 

@@ -204,7 +204,7 @@ LONGEST_NAME = 200  # characters of an entity's name; the longest titles are sho
 MOST_FACTS = (
     100  # per passage: one fact for every 30 characters; the paper expects 2 to 5 per exchange [4.1.2]
 )
-MOST_ENTITIES = 50  # per fact
+MOST_ENTITIES = 50  # maximum per fact
 MOST_CHANGES = 8  # memories one fact may end: half of those shown; more is implausible
 
 LOOP_WINDOW = 200  # characters; in a shorter text, repetition does not indicate a loop

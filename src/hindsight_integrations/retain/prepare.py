@@ -68,14 +68,12 @@ from hindsight_integrations.validation.retain_request import RetainRequest
 SHOWN_TOKENS = (
     1_500  # token budget for memories per passage; a passage of 3,000 characters has about 750 tokens
 )
-MOST_TURNS = 32  # turns per passage used as queries, the longest ones; 3,000 characters seldom contain more
+MOST_TURNS = 32  # maximum number of turns per passage used as queries, the longest ones; 3,000 characters seldom contain more
 ITEM_TOKENS = 6  # overhead of an item's number and line break
 RECORD_CHARACTERS = 3  # characters per token, an estimate for the records printed with a memory
-WIDER = 3  # candidates searched per memory shown
+WIDER = 3  # number of candidates searched per memory shown
 NEAREST_SHARE = 3  # one third of the places is reserved for the nearest memories, including past ones
-QUESTION_CHARACTERS = (
-    200  # last characters of the agent's message, which are put before the user's turn in a query
-)
+QUESTION_CHARACTERS = 200  # last characters of the agent's message, put before the user's turn in a query
 SAME_DAY = timedelta(days=1)
 
 _DATED = {RecordKind.EVENT, RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY}
