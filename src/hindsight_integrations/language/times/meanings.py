@@ -284,7 +284,7 @@ def month(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("intro", "the", "month", "tail")
 def introduced_month(match: re.Match[str], scope: Scope) -> Span | None:
-    """Read "in May"; "for April" and "from June" may name people, and "in the march" is walking."""
+    """Read "in May"; "for April" and "from June" may name people, and "in the march" does not mean the month."""
     name, intro = match["month"], word(match["intro"])
     bare = not match["tail"]
     if bare and word(name) in scope.words.name_months and intro not in scope.words.month_introducers:
