@@ -808,10 +808,9 @@ STARTS = 3  # number of further start points if a scan misses vectors
 _PAGE = 1000  # ids per call to Chroma
 
 
-# Vectors that searches of the HNSW graph do not reach are scored separately. If all neighbours of a vector
-# have nearer neighbours, it keeps no incoming link: it is stored and found by id, but no search
-# reaches it. This happens to 200 of 1,000 versions of one sentence, and to none of 1,000 sentences of a
-# conversation.
+# Vectors that searches of the HNSW graph do not reach are scored separately. A vector keeps no incoming link
+# if all its neighbours have nearer neighbours: it is stored and found by id, but no search reaches it. This
+# happens to 200 of 1,000 versions of one sentence, and to none of 1,000 sentences of a conversation.
 @dataclass(frozen=True, slots=True)
 class Beside:
     """Vectors that are scored exactly in addition to the graph.
@@ -872,7 +871,7 @@ class SearchReach:
     def due(self) -> bool:
         """Whether enough vectors were written to scan the graph again.
 
-        A new graph is scanned at its first search only, since the process may close before.
+        A new graph is not scanned before its first search, since the process may close before one.
         """
         return bool(self._fresh) and self.held is not None and len(self._fresh) * SCAN_SHARE >= self.held
 

@@ -1,4 +1,4 @@
-"""Documents as served: a head with its valid items, composed from the bank (design 2.2)."""
+"""Documents as recall returns them: a head with its valid items, composed from the bank."""
 
 from __future__ import annotations
 

@@ -454,7 +454,7 @@ class LuceneStore:
             java_cast("org.apache.lucene.index.ConcurrentMergeScheduler", scheduler).sync()
 
     def _highest_row(self) -> int:
-        """Return the highest row id in the index, or -1; it may be that of a deleted text, which does no harm."""
+        """Return the highest row id in the index, or -1. It may be the id of a deleted text, which does no harm."""
         with self._searcher() as searcher:
             points = java_class("org.apache.lucene.index.PointValues")
             packed = points.getMaxPackedValue(searcher.getIndexReader(), ROW)

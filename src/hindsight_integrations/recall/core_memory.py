@@ -1,9 +1,10 @@
-"""Core memory: memories added to a prompt regardless of the question (design section 6).
+"""Core memory: memories added to a prompt regardless of the question.
 
-"Suggest a recipe" is not similar to a memory of an allergy. So a prompt always includes the user's lasting facts, the most similar
-to the question first. A request ("Suggest ...", "What should I ...") gets more of them than a factual question, within the budget,
-because similarity does not show which of them it needs. A small bank is included whole, and small talk gets core memory only. In a
-bank without lasting facts (messages stored verbatim) the best matches replace them, and a request gets more of the ranking.
+"Suggest a recipe" is not similar to a memory of an allergy. So a prompt always includes the user's lasting facts, the
+most similar to the question first. A request ("Suggest ...", "What should I ...") gets more of them than a factual
+question, within the budget, because similarity does not show which of them it needs. A small bank is included whole.
+Small talk gets core memory only. In a bank without lasting facts (messages stored verbatim), the best matches replace
+them, and a request gets more of the ranking.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from hindsight_integrations.recall.context import RecallContext, timed
 from hindsight_integrations.recall.packing import costs, fitting
 from hindsight_integrations.recall.rerank import Ranking
 
-LASTING_SHARE, CURRENT_SHARE = 0.5, 0.25  # shares of the budget; the latest memories get the rest (no source)
-MOST_LASTING = 500  # number of latest facts in an overview, about 10,000 tokens (no source)
-MOST_CURRENT = 100  # latest memories read per kind of record (no source)
+LASTING_SHARE, CURRENT_SHARE = 0.5, 0.25  # shares of the budget; the latest memories get the rest
+MOST_LASTING = 500  # number of latest facts in an overview, about 10,000 tokens (chosen by hand)
+MOST_CURRENT = 100  # latest memories read per kind of record (chosen by hand)
 
 
 # The overview for "What do you know about me?", a question that is not similar to any of its answers:
@@ -109,12 +110,12 @@ def _latest(run: RecallContext, shown: BoolArray) -> IntArray:
     return ordered
 
 
-CORE_SHARE = 5  # at most a fifth of the budget [design 6]
-CORE_TOKENS = 400  # [design 6]
-STAND_INS = 5  # best matches used if no memory is marked as lasting [issue 39]
-SMALL_BANK = 2  # a bank is small if it fits into half of the budget [issue 39]
+CORE_SHARE = 5  # core memory gets at most a fifth of the budget
+CORE_TOKENS = 400  # and at most this many tokens
+STAND_INS = 5  # best matches used if no memory is marked as lasting
+SMALL_BANK = 2  # a bank is small if it fits into half of the budget
 SPEAKING = frozenset({EntityRole.SPEAKER, EntityRole.USER})
-CONSIDERED = 200  # lasting facts, the most similar to the question: about 2,000 tokens
+CONSIDERED = 200  # number of lasting facts considered, the most similar to the question: about 2,000 tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +219,7 @@ def _stand_ins(run: RecallContext, ranking: Ranking, holds: BoolArray) -> IntArr
 
 
 def _of_the_asker(run: RecallContext, ids: IntArray) -> IntArray:
-    """Drop facts about other speakers in the bank; keep all if the asker is not a known speaker."""
+    """Drop facts about other speakers in the bank; keep all facts if the person who asks is not a known speaker."""
     ledger, bank = run.view.ledger, run.view.bank
     asker = normalise_name(run.query.speaker)
     known = ledger.entities.named(bank, [asker]).values()
@@ -230,7 +231,7 @@ def _of_the_asker(run: RecallContext, ids: IntArray) -> IntArray:
 
 
 def _is_about_another(entities: Collection[Entity], asker: str) -> bool:
-    """Return whether a fact mentions another speaker in the bank but not the asker."""
+    """Return whether a fact mentions another speaker in the bank, but not the person who asks."""
     speakers = [entity for entity in entities if entity.role in SPEAKING]
     return bool(speakers) and not any(asker in entity.names for entity in speakers)
 

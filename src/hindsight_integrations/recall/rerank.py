@@ -27,12 +27,12 @@ from hindsight_integrations.recall.documents import documents_among
 
 # Shares of the fused scores of neighbouring turns that are added to a turn's score. Chosen on LoCoMo conversations 26, 41 and 43,
 # where they gain 6 to 9 points of evidence recall at 512 to 1,024 tokens.
-DISTANCES = (1, 2, -1, -2)  # position of the turn minus that of its neighbour
+DISTANCES = (1, 2, -1, -2)  # position of the turn minus the position of its neighbour
 WEIGHTS = (0.3, 0.1, 0.2, 0.1)
 # Maximum distance of a turn's logit below the logits of the turns one and two before it.
 BELOW_BEFORE = (1.0, 3.0)
-SAME_SESSION = 3_600_000_000  # microseconds; a turn more than an hour later is not a reply (no source)
-JUST_BEHIND = 0.9999  # factor for the score of the neighbour that must stay ahead
+SAME_SESSION = 3_600_000_000  # microseconds; a turn more than an hour later is not a reply (chosen by hand)
+JUST_BEHIND = 0.9999  # maximum share of the score of a neighbour that must stay ahead
 ABSENT = -1
 
 
@@ -51,7 +51,7 @@ class TurnOrder:
     session: IntArray
 
     def neighbour(self, positions: IntArray, distance: int) -> IntArray:
-        """Return, for each of k positions, that of the turn `distance` turns later (earlier if negative), or ABSENT."""
+        """Return the position of the turn `distance` turns after each of k positions (before, if negative), or ABSENT."""
         here = self.place[positions]
         there = here + distance
         exists = np.flatnonzero((here != ABSENT) & (there >= 0) & (there < len(self.at)))

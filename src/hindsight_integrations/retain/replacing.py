@@ -1,6 +1,6 @@
-"""Check that a fact replacing a memory repeats its figures, dates, quoted titles, entities and record values. Pure.
+"""Check that a fact that replaces a memory repeats its figures, dates, quoted titles, entities and record values. Pure.
 
-Only normalised text is compared. A figure may appear anywhere in the new fact, since the check detects omissions, not changes
+Only normalised text is compared. A figure may appear anywhere in the new fact: the check detects omissions, not changes
 of meaning.
 """
 

@@ -545,7 +545,7 @@ class TimeRules:
 
 
 _REMEMBERED = 20_000  # size of the cache from first words to rules
-_MOST_STATES = 5_000  # maximum number of first words of a rule; a rule with more is tried at every word
+_MOST_STATES = 5_000  # maximum first words of a rule; a rule with more is tried at every word
 _MOST_REPEATS = 6
 _FRAGMENT_LETTERS = 0xF0000  # private use
 _FIRST_WORD = re.compile(r"\w+")
