@@ -337,7 +337,7 @@ def test_a_deleted_folder_is_forgotten_on_request(process: Process, tmp_path: Pa
     assert copy.holder in said
     subprocess.run([*program, "forget-holder", address, copy.holder], check=True)
     assert first.doctor().unconfirmed == ()
-    with pytest.raises(InvalidRequest, match="holds no copies"):
+    with pytest.raises(InvalidRequest, match="has no registered copies"):
         first.forget_holder(copy.holder)
 
 

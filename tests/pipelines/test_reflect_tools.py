@@ -247,12 +247,12 @@ def test_what_an_entity_did_is_listed(bank: MemoryBank) -> None:
 def test_an_unknown_name_is_told_names_like_it(bank: MemoryBank, tool: str) -> None:
     """The model need not guess: it is told what the memories call whom it may mean, never whom only hidden ones name."""
     tell(bank, "x", "2024-05-08", "Ann Zorro is a spy.", {"entities": ["Ann Zorro"]}, tags=["bob"])
-    with pytest.raises(ToolProblem, match=r"Names like it: .*Ann Lee"):
+    with pytest.raises(ToolProblem, match=r"Similar names: .*Ann Lee"):
         Session(bank).call(tool, entity="Ann Leigh")
     with pytest.raises(ToolProblem, match="Ann Zorro"):
         Session(bank).call(tool, entity="Ann Leigh")
     limited = Session(bank, tags=("ann",))
-    with pytest.raises(ToolProblem, match=r"Names like it: Ann Lee\.$"):
+    with pytest.raises(ToolProblem, match=r"Similar names: Ann Lee\.$"):
         limited.call(tool, entity="Ann Leigh")
     with pytest.raises(ToolProblem, match="no memory mentions 'Ann Zorro'"):
         limited.call(tool, entity="Ann Zorro")

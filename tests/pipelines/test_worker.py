@@ -102,7 +102,7 @@ def test_a_worker_that_could_do_nothing_is_refused(
 
 
 def test_no_task_at_all_at_once_cannot_be_asked_for() -> None:
-    with pytest.raises(InvalidRequest, match="Allow 1 or more"):
+    with pytest.raises(InvalidRequest, match="Use 1 or more"):
         HindsightConfig(concurrent_tasks=0)
 
 
