@@ -265,7 +265,7 @@ def test_no_bank_at_all_cannot_be_asked_for() -> None:
 
 
 @pytest.mark.promise(
-    "Open indexes take memory and file descriptors: at most `StorageConfig(open_banks=64)` banks have theirs open."
+    "At most `StorageConfig(open_banks=64)` banks have open indexes, which limits memory and file descriptors."
 )
 @pytest.mark.parametrize(
     "keywords", [pytest.param(KeywordBackend.LUCENE, marks=pytest.mark.slow), KeywordBackend.FTS5]

@@ -279,8 +279,7 @@ LIMITS: list[dict[str, Any]] = [
 
 
 @pytest.mark.promise(
-    "A reflection looks up only what lies within its tags, its moment and its time window, whatever "
-    "the model asks for."
+    "A reflection reads only memories within its tags, its `as_of` time and its time window, whatever the model asks for."
 )
 @pytest.mark.parametrize("limits", LIMITS)
 def test_tags_are_never_widened(bank: MemoryBank, limits: dict[str, Any]) -> None:
@@ -301,8 +300,7 @@ def test_tags_are_never_widened(bank: MemoryBank, limits: dict[str, Any]) -> Non
 
 
 @pytest.mark.promise(
-    "A reflection looks up only what lies within its tags, its moment and its time window, whatever "
-    "the model asks for."
+    "A reflection reads only memories within its tags, its `as_of` time and its time window, whatever the model asks for."
 )
 def test_a_moment_is_never_widened(bank: MemoryBank) -> None:
     """A reflection as of 4 May knows nothing of what was said after it, and what was withdrawn later still held."""
@@ -317,8 +315,7 @@ def test_a_moment_is_never_widened(bank: MemoryBank) -> None:
 
 
 @pytest.mark.promise(
-    "A reflection looks up only what lies within its tags, its moment and its time window, whatever "
-    "the model asks for."
+    "A reflection reads only memories within its tags, its `as_of` time and its time window, whatever the model asks for."
 )
 def test_a_window_is_never_widened(bank: MemoryBank) -> None:
     """Days asked for are cut to the reflection's window; outside of it the model is told what it may ask."""

@@ -40,8 +40,7 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 
 
 @pytest.mark.promise(
-    "With `worker=True`, waiting work is done automatically, and each task takes effect exactly "
-    "once, even if the process is killed at any moment."
+    "With `worker=True`, waiting tasks run automatically, and each takes effect exactly once, even if the process is killed at any moment."
 )
 @pytest.mark.parametrize("where", ["disk", "memory"])
 def test_what_waits_is_done_without_a_call(

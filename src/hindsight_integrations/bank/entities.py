@@ -210,7 +210,7 @@ def entity_named(ledger: LedgerReader, bank: str, name: str) -> Entity:
     """
     found = entities_named(ledger, bank, name)
     if not found:
-        raise InvalidRequest("entity", f"{shown(name)} is not known", "Choose one from entities.list().")
+        raise InvalidRequest("entity", f"{shown(name)} is not known", "List them with entities.list().")
     if len(found) > 1:
         listed = ", ".join(f"{entity.name} ({entity.type}): {entity.id}" for entity in found[:5])
         raise InvalidRequest("entity", f"{shown(name)} is ambiguous: {listed}", "Pass an id.")
