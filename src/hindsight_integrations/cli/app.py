@@ -171,13 +171,13 @@ def retain(
     bank: BankOption = "default",
     thread: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The name of the conversation; default: as in the input, or the file's name."),
+        typer.Option(
+            metavar="NAME", help="The name of the conversation; default: as in the input, or the file's name."
+        ),
     ] = None,
     timestamp: Annotated[
         str | None,
-        typer.Option(
-            parser=_checked_time, metavar="TIME", help="Time of messages without one in the input."
-        ),
+        typer.Option(parser=_checked_time, metavar="TIME", help="Time of messages without one in the input."),
     ] = None,
     day_first: Annotated[
         bool | None,
