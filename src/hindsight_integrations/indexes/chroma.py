@@ -196,7 +196,7 @@ class ChromaVectorIndex:
     def _empty(self) -> None:
         with self._keeper.alone(self._bank, self._name) as client:
             if self._mark:
-                self._mark.write("", None)  # `_bind` will vacuum, also if this process is killed now
+                self._mark.write("", None)  # so that `_bind` vacuums even if this process is killed now
             self._watermark, self._damage = None, "emptying it was interrupted"
             self._drop(client)
             self._bind(client)
@@ -626,7 +626,7 @@ class WatermarkFile:
             return None
 
     def is_of_another(self, collection: str) -> bool:
-        """Return whether there is a file, and it does not name this collection."""
+        """Return whether the file exists and does not name this collection."""
         try:
             return bool(json.loads(self._path.read_text(encoding="utf-8"))["collection"] != collection)
         except FileNotFoundError:
