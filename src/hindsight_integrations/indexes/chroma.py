@@ -335,7 +335,7 @@ EF_SEARCH = 1000  # recall at k=300 on random vectors: 0.93 with ef=300, 0.98 wi
 NEIGHBOURS = (
     32  # links per vector; with Chroma's default of 16, three times as many similar vectors are missed
 )
-OPEN_COLLECTIONS = 64  # each takes 2.6 MB and four open files; if there are more, the client is reopened
+OPEN_COLLECTIONS = 64  # with more loaded collections (2.6 MB and four files each), the client is reopened
 SHARDS = 64  # shards of Chroma's cache of loaded collections; its maximum size applies to each shard
 PATIENCE_SECONDS = 60  # how long to wait for a running call; a vacuum may take that long
 ROOM_BYTES = 8 << 20  # free space for a journal, and for the id table, which Chroma rewrites as a whole
@@ -804,7 +804,7 @@ def _damage(segment: Path) -> str | None:
 
 
 SCAN_SHARE = 128  # vectors scanned per vector written: a scan takes 3.3 us per vector, a write 300 to 430 us
-STARTS = 3  # number of further start points if a scan misses vectors
+STARTS = 3  # maximum number of further start points if a scan misses vectors
 _PAGE = 1000  # ids per call to Chroma
 
 

@@ -751,7 +751,7 @@ class BankProjection:
                         self._follow(feed)
                     yield replace(self._view, ledger=transaction, embedder=feed.embedder), transaction
                     return
-            self.catch_up()  # without the lock
+            self.catch_up()  # catch up without holding the lock
 
     def load_vectors(self) -> None:
         """Load a large vector index. Any thread."""
