@@ -43,11 +43,11 @@ SAME = 1e-5  # tolerance per component, since Chroma normalises vectors once mor
 
 
 class ChromaVectors:
-    """The Chroma store of one engine: `<data>/chroma`, or private memory.
+    """The Chroma store of one engine: `<data>/chroma`, or in memory.
 
-    Chroma is imported and started at the first `open`. Safe from many threads. Only one object per folder may
-    exist at a time, including read-only engines: two would lose or hide vectors without an error. The ledger's lock
-    prevents this.
+    Chroma is imported and started at the first `open`. Thread-safe. Only one object per folder may exist at a time,
+    including those of read-only engines: two would lose or hide vectors without an error. The ledger's lock prevents
+    this.
     """
 
     def __init__(self, data: Path | None) -> None:
