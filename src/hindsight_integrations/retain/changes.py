@@ -206,9 +206,7 @@ def undone_by(
 def _ended_by(
     ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]
 ) -> list[tuple[MemoryUnit, list[ValidityEvent]]]:
-    """Return the memories and items whose last invalidation was by one of these units, and that are still invalid, with
-    their logs.
-    """
+    """Return the invalid memories and items that one of these units invalidated last, with their logs."""
     ending = {unit.id for unit in units}
     ended = {event.unit_id for event in _closings(ledger, bank, sorted(ending))}
     stored = _units_by_row(ledger, bank, sorted(ended)).values()
@@ -262,16 +260,14 @@ def _units_by_row(ledger: LedgerReader, bank: str, unit_ids: Sequence[str]) -> M
 
 
 def _after(log: Sequence[ValidityEvent], moment: datetime) -> datetime:
-    """Return `moment`, or the instant after the last entry of the log if that is later, so that edits with equal
-    timestamps keep their order.
+    """Return `moment`, or the instant after the last entry of the log if that is later.
+
+    This keeps the order of edits with equal timestamps.
     """
     return max(moment, next_instant(log[-1].effective_at)) if log else moment
 
 
-RETRACTABLE = (
-    FactType.WORLD,
-    FactType.EXPERIENCE,
-)  # opinions are revised by evidence, and observations are derived from facts
+RETRACTABLE = (FactType.WORLD, FactType.EXPERIENCE)  # evidence revises opinions; observations are derived
 SEARCHED = 20  # number of nearest memories retrieved for each statement; an equal memory ranks first
 
 
