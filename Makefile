@@ -109,11 +109,12 @@ test-conformance: .venv-conformance/.ready ## LangChain's and LangGraph's own te
 	.venv-conformance/bin/python -m pytest -o asyncio_mode=auto tests/conformance
 	.venv-conformance/bin/python tests/conformance/langgraph_suites/run.py
 
-# LangGraph's server asks for newer packages than constraints.txt has, and for an older jsonschema-rs than schemathesis 4.16 does.
+# LangGraph's server asks for newer packages than constraints.txt has, and for an older jsonschema-rs than schemathesis 4.16 does;
+# schemathesis 4.15 works with hypothesis up to 6.170.9.
 .venv-server/.ready: PINS =
 .venv-server/.ready: NEEDS = -e ".[langgraph,llamaindex,openai,offline,server,postgres]" "langgraph-cli[inmem]==0.4.40" $(JAVA) \
 	langgraph-checkpoint-postgres==3.2.0 $(POSTGRES) $(PYTEST) \
-	hindsight-client==1.1.0 hindsight-langgraph==0.3.1 hindsight-llamaindex==0.1.5 schemathesis==4.15.2
+	hindsight-client==1.1.0 hindsight-langgraph==0.3.1 hindsight-llamaindex==0.1.5 schemathesis==4.15.2 "hypothesis<6.170.10"
 .venv-server/.ready: PLAIN = $(LUCENE)
 
 test-server: .venv-server/.ready ## LangGraph's development server, uvicorn workers on PostgreSQL, and the Hindsight server's clients on ours
