@@ -141,7 +141,7 @@ test-llm: .venv-llm/.ready ## a chat, observations and a background on a real sm
 # The peers that run in our own process; what is absent is named by `hindsight-evals peers`. mem0 asks for an older
 # protobuf than Chroma brings, and works with that.
 .venv-evals/.ready: evals/pyproject.toml
-.venv-evals/.ready: NEEDS = -e ".[openai]" -e ./evals langmem==0.0.30 qdrant-client==1.20.0 posthog==7.91.1 $(JAVA) $(POSTGRES) \
+.venv-evals/.ready: NEEDS = -e ".[openai,server]" -e ./evals langmem==0.0.30 qdrant-client==1.20.0 posthog==7.91.1 $(JAVA) $(POSTGRES) \
 	$(PYTEST) pytest-xdist
 .venv-evals/.ready: PLAIN = $(LUCENE) $(BM25S) mem0ai==2.2.1
 
