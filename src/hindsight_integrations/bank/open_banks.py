@@ -10,10 +10,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from hindsight_integrations.concurrency.workers import Workers
-from hindsight_integrations.errors import BankForgotten, BankNotFound, StorageError
-from hindsight_integrations.indexes.projection import BankProjection
+from hindsight_integrations.errors import BankForgotten, BankNotFound, EngineClosed, StorageError
+from hindsight_integrations.indexes.projection import Background, BankProjection
 from hindsight_integrations.ledger.copies import CopyBehind, Holder, RegisteredCopy
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import BankHeader
@@ -92,7 +93,8 @@ class OpenBanks:
     Args:
         ledger: the ledger that lists the banks.
         workers: the engine's workers.
-        project: creates the projection of a bank, not opened yet, for a registered copy.
+        project: creates the projection of a bank, not opened yet, for a registered copy; its last argument runs the
+            projection's work in the background.
         most: maximum number of open banks, at least 1.
         holder: who holds the copies of a shared ledger's banks; None if copies are not registered.
     """
@@ -101,7 +103,7 @@ class OpenBanks:
         self,
         ledger: Ledger,
         workers: Workers,
-        project: Callable[[BankHeader, RegisteredCopy | None], BankProjection],
+        project: Callable[[BankHeader, RegisteredCopy | None, Background], BankProjection],
         *,
         most: int,
         holder: Holder | None,
@@ -226,7 +228,7 @@ class OpenBanks:
             bank.projection.discard()
         elif not replaced:
             header = BankHeader(copy.key, copy.key, copy.generation, 0, None, BankProfile())
-            self._project(header, None).discard()
+            self._project(header, None, _nowhere).discard()
         self._note_deleted(copy.generation)
 
     def projections(self) -> dict[str, BankProjection]:
@@ -265,7 +267,7 @@ class OpenBanks:
         self.check(header)
         self._discard_namesake(header)
         self._make_room()
-        projection = self._project(header, self._registered(header))
+        projection = self._project(header, self._registered(header), partial(self._continue, header.key))
         with ExitStack() as on_failure:
             on_failure.callback(projection.close)
             projection.open()
@@ -274,6 +276,16 @@ class OpenBanks:
         with self._lock:
             self._open[header.generation] = bank
         return bank
+
+    def _continue(self, key: str, projection: BankProjection) -> None:
+        """Load a bank's vector index on a thread for reads, then continue with it on the bank's lane."""
+        with suppress(EngineClosed):
+            loaded = self._workers.queued_read(projection.load_vectors)
+            loaded.add_done_callback(lambda _: self._continue_on_lane(key, projection))
+
+    def _continue_on_lane(self, key: str, projection: BankProjection) -> None:
+        with suppress(EngineClosed):
+            self._workers.queued(key, _continue_vectors, projection)
 
     def _open_and_assign(self, header: BankHeader, lease: _Lease) -> _OpenBank:
         bank = self._ensure_open(header)
@@ -319,7 +331,7 @@ class OpenBanks:
         copies = self._ledger.copies
         copy = copies.register(header, self._holder)
         if copies.has_earlier(header, self._holder):
-            self._project(header, None).discard()
+            self._project(header, None, _nowhere).discard()
             copies.delete_earlier(header, self._holder)
         return copy
 
@@ -346,6 +358,15 @@ class OpenBanks:
         if self._holder and self._holder.in_memory:
             with _logged(f"bank {header.name!r}: its copy stays registered"):
                 self._note_deleted(header.generation)
+
+
+def _nowhere(_: BankProjection) -> None:
+    """Run nothing in the background."""
+
+
+def _continue_vectors(projection: BankProjection) -> None:
+    with _logged("a vector index could not be written in the background"):
+        projection.continue_vectors()
 
 
 def _close(bank: _OpenBank) -> None:

@@ -116,6 +116,10 @@ class Workers:
         """Run a function that changes nothing."""
         return await asyncio.wrap_future(self._submitted(self._readers, function, *args, **kwargs))
 
+    def queued_read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        """Queue a read."""
+        return self._submitted(self._readers, function, *args, **kwargs)
+
     def read_now(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a read without an event loop, and block until it is done."""
         return self._submitted(self._readers, function, *args, **kwargs).result()

@@ -28,7 +28,7 @@ from hindsight_integrations.engine.health import (
 )
 from hindsight_integrations.engine.worker import Draining, Until, Worker
 from hindsight_integrations.errors import BankNotFound, BankNotOpen, InvalidRequest, shown
-from hindsight_integrations.indexes.projection import BankProjection, Indexes
+from hindsight_integrations.indexes.projection import Background, BankProjection, Indexes
 from hindsight_integrations.ledger.copies import Holder, RegisteredCopy
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import BankHeader, Scrub
@@ -361,8 +361,9 @@ def _projection(
     open_indexes: Callable[[BankHeader], Indexes],
     header: BankHeader,
     copy: RegisteredCopy | None,
+    background: Background,
 ) -> BankProjection:
-    return BankProjection(header.name, ledger, open_indexes(header), copy)
+    return BankProjection(header.name, ledger, open_indexes(header), copy, background=background)
 
 
 def _abandon_all() -> None:

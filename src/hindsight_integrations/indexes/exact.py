@@ -229,6 +229,9 @@ class ExactVectorIndex:
         """Set the watermark, for the lifetime of the process."""
         self._watermark = mark
 
+    def load(self) -> None:
+        """Do nothing: the vectors can be searched at once."""
+
     def count(self) -> int:
         """Return the number of vectors."""
         return len(self._rows.ids)
@@ -584,6 +587,9 @@ class MappedVectorIndex:
         self._watermark = mark
         if self._unclean or self._ahead or self._enough:
             self._store(mark)
+
+    def load(self) -> None:
+        """Do nothing: the vectors can be searched at once."""
 
     def count(self) -> int:
         """Return the number of vectors."""

@@ -475,10 +475,10 @@ class Feed:
         while rows := result.fetchmany(VECTORS_AT_ONCE):
             yield _with_vectors(rows)
 
-    def vectors_of(self, ids: IntArray) -> Matrix:
-        """Return the vectors (n, dimension) of these row ids, in row order; ids without a vector are omitted."""
+    def vectors_of(self, ids: IntArray) -> tuple[IntArray, Matrix]:
+        """Return the row ids that have a vector, ascending, (n,), and these vectors, (n, dimension)."""
         rows = self._connection.execute(_VECTORS_OF, {"bank": self._bank, "ids": ids.tolist()}).all()
-        return _with_vectors(rows)[1] if rows else np.empty((0, 0), np.float32)
+        return _with_vectors(rows) if rows else (np.empty(0, np.int64), np.empty((0, 0), np.float32))
 
     def texts(self, since: int) -> tuple[IntArray, list[str]]:
         """Return the row ids and texts of units that were created, edited or lost a source turn after `since`.
