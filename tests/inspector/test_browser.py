@@ -143,7 +143,7 @@ def test_the_evidence_of_an_opinion_is_followed(page: Page) -> None:
     text = opinion.locator("p").first.inner_text()
     opinion.locator("[data-evidence]").first.click()
     fact = page.get_by_role("article", name="A memory")
-    expect(fact).to_contain_text("Opinions that rest on it")
+    expect(fact).to_contain_text("Opinions based on it")
     fact.get_by_role("link", name=text).click()
     expect(opinion.locator("p").first).to_have_text(text)
 
@@ -203,7 +203,7 @@ def test_a_memory_is_withdrawn_restored_edited_and_forgotten(writing: Page) -> N
     article.get_by_role("button", name="Save").click()
     expect(article.locator("p.body")).to_have_text("<b>Wilma</b> has a goldfish.")
     article.get_by_role("button", name="Forget…").click()
-    dialog = page.get_by_role("dialog", name="Forget for good")
+    dialog = page.get_by_role("dialog", name="Erase permanently")
     expect(dialog).to_contain_text("This would erase 1 memory")
     expect(dialog).to_contain_text("<b>Wilma</b>")
     dialog.get_by_role("button", name="Keep").click()

@@ -93,8 +93,8 @@ class OpenBanks:
     Args:
         ledger: the ledger that lists the banks.
         workers: the engine's workers.
-        project: creates the projection of a bank, not opened yet, for a registered copy;
-            the last argument runs its work in the background.
+        project: creates the projection of a bank, not opened yet, for a registered copy; its last argument runs the
+            projection's work in the background.
         most: maximum number of open banks, at least 1.
         holder: who holds the copies of a shared ledger's banks; None if copies are not registered.
     """
@@ -278,7 +278,7 @@ class OpenBanks:
         return bank
 
     def _continue(self, key: str, projection: BankProjection) -> None:
-        """Load a bank's vector index on a thread for reads, and then let the bank's lane go on with it."""
+        """Load a bank's vector index on a thread for reads, then continue with it on the bank's lane."""
         with suppress(EngineClosed):
             loaded = self._workers.queued_read(projection.load_vectors)
             loaded.add_done_callback(lambda _: self._continue_on_lane(key, projection))

@@ -245,7 +245,7 @@ def handlers(context: BankContext) -> Mapping[TaskKind, Handler]:
 
 
 def settling(context: BankContext) -> Mapping[TaskKind, Handler]:
-    """Return the handlers for kinds of tasks that may run before they are due, except EXPIRE: `settle` does that itself."""
+    """Return the handlers for kinds of tasks that may run before they are due. `settle` expires items in another way."""
     return {kind: handler for kind, handler in handlers(context).items() if kind not in AT_THEIR_TIME}
 
 

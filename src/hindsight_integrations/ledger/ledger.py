@@ -254,7 +254,7 @@ class Ledger(LedgerReader):
         schedule = Schedule(clock, observing, refreshing, reinforcing)
         if path == IN_MEMORY:
             if read_only:
-                raise InvalidRequest("read_only", "a ledger in memory starts empty", "Open it for writing.")
+                raise InvalidRequest("read_only", "an in-memory ledger starts empty", "Open it for writing.")
             # A private database that no other engine can see. It is lost on `close`.
             uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
             return cls(SqliteDatabase(Path(IN_MEMORY), uri, clock=clock, shared_cache=True), schedule)
