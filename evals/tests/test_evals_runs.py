@@ -202,11 +202,11 @@ def test_people_can_answer_and_judge_in_files(tmp_path: Path, data: Path) -> Non
     assert "3 answers wanted" in eval_("export", str(run), str(lines))
     assert json.loads(lines.read_text().splitlines()[0])["notes"]
     add(answer="Nobody knows.")
-    assert "3 taken in" in eval_("import", str(run), str(lines), "--by", "Ada")
+    assert "3 imported" in eval_("import", str(run), str(lines), "--by", "Ada")
     assert "3 verdicts wanted" in eval_("export", str(run), str(lines), "--stage", "verdicts", "--by", "Ben")
     add(yes=True)
-    assert "3 taken in" in eval_("import", str(run), str(lines), "--by", "Ben")
-    assert "0 taken in" in eval_("import", str(run), str(lines), "--by", "Ben")
+    assert "3 imported" in eval_("import", str(run), str(lines), "--by", "Ben")
+    assert "0 imported" in eval_("import", str(run), str(lines), "--by", "Ben")
     shown = eval_("report", str(run))
     assert "| all | plain-rrf | 3 | 100.0 | 100.0 |" in shown
 

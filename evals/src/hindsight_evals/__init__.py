@@ -1,1 +1,1 @@
-"""Evaluations: LoCoMo, LongMemEval, Memora and a simulator of our own; ours beside its peers (docs/evals.md)."""
+"""Evaluations on LoCoMo, LongMemEval, Memora and a simulator, of this package and of comparable systems (docs/evals.md)."""

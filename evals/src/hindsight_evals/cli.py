@@ -1,4 +1,4 @@
-"""`hindsight-evals`: evaluations of ours and of its peers, in runs that can be stopped and resumed, and benchmarks of the engine."""
+"""`hindsight-evals`: evaluations of this package and comparable systems in resumable runs, and benchmarks of the engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hindsight_evals.runner.run_config import RunConfig
 
 app = typer.Typer(
-    help="Evaluations on LoCoMo, LongMemEval, Memora and simulated lives, for ours and for its peers; benchmarks of the engine.",
+    help="Evaluations on LoCoMo, LongMemEval, Memora and simulated lives, of this package and of comparable systems; benchmarks of the engine.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -29,10 +29,10 @@ console = Console(highlight=False)
 
 Folder = Annotated[Path, typer.Argument(help="The run's folder.")]
 VECTORS = Path.home() / ".cache" / "hindsight-integrations" / "eval-vectors.sqlite"
-Vectors = Annotated[Path, typer.Option(help="File that keeps vectors between runs.")]
-AtOnce = Annotated[int, typer.Option(min=1, help="Questions in flight with a model.")]
+Vectors = Annotated[Path, typer.Option(help="File in which vectors are cached between runs.")]
+AtOnce = Annotated[int, typer.Option(min=1, help="Maximum number of concurrent questions to a model.")]
 Prices = Annotated[
-    list[str] | None, typer.Option("--price", help="MODEL=IN/OUT, dollars for a million tokens. Repeatable.")
+    list[str] | None, typer.Option("--price", help="MODEL=IN/OUT, dollars per million tokens. Repeatable.")
 ]
 
 Sources = Annotated[
@@ -53,32 +53,44 @@ def run(
     systems: Annotated[
         str,
         typer.Option(
-            help="Comma-separated; `hindsight-evals peers` lists them; `here` takes all that are, unreranked."
+            help="Comma-separated names (see `hindsight-evals peers`); `here` selects all that are installed, except the reranked one."
         ),
     ] = "hindsight,plain-rrf",
-    facts: Annotated[str, typer.Option(help="Folder of extracted facts, EPISODE.jsonl each.")] = "",
-    corrections: Annotated[str, typer.Option(help="Folder of LoCoMo's corrected answers.")] = "",
+    facts: Annotated[
+        str, typer.Option(help="Folder of extracted facts, with a file EPISODE.jsonl for each episode.")
+    ] = "",
+    corrections: Annotated[str, typer.Option(help="Folder with LoCoMo's corrected answers.")] = "",
     budgets: Annotated[
-        str, typer.Option(help="Tokens of a context, comma-separated.")
+        str, typer.Option(help="Token budgets of a context, comma-separated.")
     ] = "256,512,1024,2048,4096",
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many episodes of each source.")] = None,
-    memory_model: Annotated[str, typer.Option(help="Extracts and reflects for ours: openai:NAME.")] = "",
-    reader: Annotated[str, typer.Option(help="Answers from contexts: openai:NAME.")] = "",
-    judge: Annotated[list[str] | None, typer.Option(help="Judges answers: openai:NAME. Repeatable.")] = None,
-    answer_budget: Annotated[int, typer.Option(help="Tokens of the context to answer from.")] = 2048,
-    own_answers: Annotated[bool, typer.Option(help="Systems that can answer by themselves.")] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of episodes from each source.")
+    ] = None,
+    memory_model: Annotated[
+        str, typer.Option(help="Model with which this package extracts and reflects: openai:NAME.")
+    ] = "",
+    reader: Annotated[str, typer.Option(help="Model that answers from contexts: openai:NAME.")] = "",
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Model that judges answers: openai:NAME. Repeatable.")
+    ] = None,
+    answer_budget: Annotated[
+        int, typer.Option(help="Token budget of the context from which questions are answered.")
+    ] = 2048,
+    own_answers: Annotated[bool, typer.Option(help="Systems that answer themselves.")] = False,
     setting: Annotated[
-        list[str] | None, typer.Option(help="NAME=VALUE, a setting of ours. Repeatable.")
+        list[str] | None, typer.Option(help="NAME=VALUE, a setting of this package. Repeatable.")
     ] = None,
     vectors: Vectors = VECTORS,
     at_once: AtOnce = 8,
     price: Prices = None,
 ) -> None:
-    """Begin a run, or go on with it: what is done is not done again. Ends with its report."""
+    """Start a run, or continue it without repeating finished work; then write its report."""
     from hindsight_evals import peers as known
     from hindsight_evals.runner.run_config import RunConfig
 
-    here = [name for name in known.installed() if name != known.RERANKED]  # which takes as long as all others
+    here = [
+        name for name in known.installed() if name != known.RERANKED
+    ]  # the reranked one takes as long as all others together
     config = RunConfig(
         episodes=tuple(episodes),
         systems=tuple(here if systems == "here" else systems.split(",")),
@@ -98,7 +110,7 @@ def run(
 
 @app.command()
 def resume(folder: Folder, vectors: Vectors = VECTORS, at_once: AtOnce = 8, price: Prices = None) -> None:
-    """Go on with a run as it was begun."""
+    """Continue a run with the settings with which it was started."""
     from hindsight_evals.runner.run_config import read_config
 
     _complete(folder, read_config(folder), vectors, at_once, price)
@@ -106,41 +118,41 @@ def resume(folder: Folder, vectors: Vectors = VECTORS, at_once: AtOnce = 8, pric
 
 @app.command()
 def report(folder: Folder, price: Prices = None) -> None:
-    """Write report.md and report.html of what a run has by now, and print the first."""
+    """Write report.md and report.html from the results so far, and print report.md."""
     from hindsight_evals.report import write_report
 
     written = write_report(folder, prices=dict(_price(each) for each in price or ()))
     console.print(escape(written.read_text(encoding="utf-8")))
-    console.print(f"{written} and {written.with_suffix('.html').name} beside it")
+    console.print(f"{written} and, in the same folder, {written.with_suffix('.html').name}")
 
 
 @app.command()
 def peers() -> None:
-    """List the systems that can be evaluated, and what to install for those that cannot here."""
+    """List the systems that can be evaluated, and what to install for the others."""
     from hindsight_evals import peers as known
 
     table = Table(show_header=False, box=None)
     for name in known.names():
         install = known.missing(name)
         table.add_row(
-            name, "here" if install is None else f"[red]absent[/red]: pip install {escape(install)}"
+            name, "here" if install is None else f"[red]not installed[/red]: pip install {escape(install)}"
         )
     console.print(table)
 
 
 @app.command()
 def simulate(
-    file: Annotated[Path, typer.Argument(help="Where to write it, as JSON.")],
+    file: Annotated[Path, typer.Argument(help="JSON file to write.")],
     *,
     persona: Annotated[str, typer.Option(help="An id of the seed data.")] = "software_engineer",
     period: Annotated[str, typer.Option(help="week, month, quarter or year.")] = "week",
-    seed: Annotated[int, typer.Option(help="Another life for each.")] = 0,
-    days: Annotated[int | None, typer.Option(min=1, help="Another length, at the period's rates.")] = None,
-    mutation: Annotated[float, typer.Option(help="Factor on updates and deletions.")] = 1.0,
-    consolidation: Annotated[float, typer.Option(help="Factor on purchases to add up.")] = 1.0,
-    held_out: Annotated[bool, typer.Option(help="In the manners kept for reports.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers; each seed gives another life.")] = 0,
+    days: Annotated[int | None, typer.Option(min=1, help="Length in days, at the period's rates.")] = None,
+    mutation: Annotated[float, typer.Option(help="Factor on the number of updates and deletions.")] = 1.0,
+    consolidation: Annotated[float, typer.Option(help="Factor on the number of purchases to add up.")] = 1.0,
+    held_out: Annotated[bool, typer.Option(help="Use the phrasings that are held out for reports.")] = False,
 ) -> None:
-    """Simulate a life, write it as an episode, and print its statistics beside Memora's."""
+    """Simulate a life, write it as an episode, and print its statistics next to Memora's."""
     from hindsight_evals.simulator.files import write_episode
     from hindsight_evals.simulator.simulate import simulate as simulated
     from hindsight_evals.simulator.statistics import statistics
@@ -158,7 +170,7 @@ def simulate(
     counted = statistics(life.episode, life.trace)
     shares = ", ".join(f"{operation} {share:.0%}" for operation, share in counted.shares.items())
     console.print(
-        f"{counted.sessions} sessions of {counted.turns:.1f} turns, {counted.operations} operations ({shares})"
+        f"{counted.sessions} sessions with {counted.turns:.1f} turns each, {counted.operations} operations ({shares})"
     )
     overlaps = ", ".join(f"{size}-grams {share:.3f}" for size, share in counted.overlap.items())
     console.print(f"{counted.questions} questions; two sessions share {overlaps}")
@@ -167,11 +179,11 @@ def simulate(
 @app.command("export")
 def export_waiting(
     folder: Folder,
-    file: Annotated[Path, typer.Argument(help="Where to write what waits, a JSON object a line.")],
+    file: Annotated[Path, typer.Argument(help="File to write, with one JSON object per line.")],
     stage: Annotated[str, typer.Option(help="answers or verdicts.")] = "answers",
-    by: Annotated[str, typer.Option(help="Who will judge.")] = "imported",
+    by: Annotated[str, typer.Option(help="Name of the judge.")] = "imported",
 ) -> None:
-    """Write out what waits for answers (questions with contexts) or for verdicts, for people or other systems."""
+    """Export what waits for answers (questions with contexts) or for verdicts, for people or other systems."""
     from hindsight_evals.results import ResultFiles
     from hindsight_evals.runner.exchange import waiting, write_lines
     from hindsight_evals.runner.run_config import read_config
@@ -179,20 +191,20 @@ def export_waiting(
     wanted: Literal["answers", "verdicts"] = "verdicts" if stage == "verdicts" else "answers"
     budget = read_config(folder).answer_budget
     count = write_lines(waiting(ResultFiles(folder), wanted, budget=budget, by=by), file)
-    console.print(f"{count} {wanted} wanted, in {file}")
+    console.print(f"{count} {wanted} waiting, written to {file}")
 
 
 @app.command("import")
 def import_written(
     folder: Folder,
-    file: Annotated[Path, typer.Argument(help="The exported lines with `answer`, or `yes`, added.")],
+    file: Annotated[Path, typer.Argument(help="The exported lines, with `answer` or `yes` added.")],
     by: Annotated[str, typer.Option(help="Who answered or judged.")] = "imported",
 ) -> None:
-    """Take answers or verdicts back in; what is answered or judged already stays."""
+    """Import answers or verdicts; questions that are already answered or judged stay unchanged."""
     from hindsight_evals.results import ResultFiles
     from hindsight_evals.runner.exchange import take_in
 
-    console.print(f"{take_in(ResultFiles(folder), file, by=by)} taken in")
+    console.print(f"{take_in(ResultFiles(folder), file, by=by)} imported")
 
 
 @app.command(
@@ -213,7 +225,7 @@ def bench(context: typer.Context) -> None:
 
 
 def run_command(argv: Sequence[str], *, program: str = "hindsight-evals") -> None:
-    """Run the command line and exit; our own errors are one line instead of a traceback."""
+    """Run the command line and exit; print errors of this package as one line, without a traceback."""
     try:
         app(args=list(argv), prog_name=program)
     except HindsightError as error:
@@ -234,7 +246,7 @@ def _complete(folder: Path, config: RunConfig, vectors: Path, at_once: int, pric
 
 
 class _Bars:
-    """A bar a stage; off a terminal, nothing."""
+    """One progress bar per stage; none outside a terminal."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -251,13 +263,15 @@ def _number(written: str) -> int:
     try:
         return int(written)
     except ValueError as error:
-        raise InvalidRequest("budgets", f"{written!r} is no number of tokens", "Write 512,1024.") from error
+        raise InvalidRequest(
+            "budgets", f"{written!r} is not a number of tokens", "Write 512,1024."
+        ) from error
 
 
 def _pair(written: str) -> tuple[str, str]:
     name, found, value = written.partition("=")
     if not found:
-        raise InvalidRequest("setting", f"{written!r} sets nothing", "Write NAME=VALUE.")
+        raise InvalidRequest("setting", f"{written!r} is not a setting", "Write NAME=VALUE.")
     return name, value
 
 
@@ -266,6 +280,6 @@ def _price(written: str) -> tuple[str, Price]:
     try:
         tokens_in, tokens_out = (float(each) for each in money.split("/"))
     except ValueError as error:
-        fix = "Write MODEL=IN/OUT, in dollars for a million tokens."
-        raise InvalidRequest("price", f"{written!r} is none", fix) from error
+        fix = "Write MODEL=IN/OUT, in dollars per million tokens."
+        raise InvalidRequest("price", f"{written!r} is not a price", fix) from error
     return model, Price(tokens_in, tokens_out)

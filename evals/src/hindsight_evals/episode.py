@@ -1,4 +1,4 @@
-"""Episode: what every dataset becomes: sessions in order, and questions with what a right answer needs."""
+"""Episodes, the common form of all datasets: sessions in order, and questions with the requirements of a right answer."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pydantic import PlainSerializer
 from hindsight_integrations import ExtractedFact, Message
 
 TurnIds = Annotated[frozenset[str], PlainSerializer(sorted, return_type=list[str])]
-"""Ids of turns; written in order, so that the same result is the same file."""
+"""Ids of turns, serialised in sorted order, so that equal results give equal files."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryText:
-    """A text as any system may keep it: an extracted fact, or a turn where nothing was extracted.
+    """A text that any system may store: an extracted fact, or a turn without extraction.
 
     Attributes:
         id: unique within the episode.
-        text: what it says; of a turn speaker and text.
-        sources: ids of the turns it stands on.
-        moment: when they were said.
+        text: the text; for a turn, the speaker and the text.
+        sources: ids of the turns it is based on.
+        moment: the time of these turns.
     """
 
     id: str
@@ -34,11 +34,13 @@ class MemoryText:
 
 @dataclass(frozen=True, slots=True)
 class GoldWithdrawal:
-    """What a session makes untrue, by the dataset's ground truth; shown to no system but the one that is told (peers/).
+    """A statement that a session makes untrue, according to the ground truth.
+
+    Only the reference system that is told about deletions sees it (peers/).
 
     Attributes:
-        text: what no longer holds, as the ground truth words it.
-        sources: ids of the earlier turns that said it.
+        text: the statement that is no longer true, in the words of the ground truth.
+        sources: ids of the earlier turns that stated it.
     """
 
     text: str
@@ -51,10 +53,10 @@ class Session:
 
     Attributes:
         id: unique within the episode.
-        moment: when it began.
-        messages: its turns, in order, each with an id that is unique within the episode and a time.
-        facts: what was extracted from it; None where nothing was, so that each turn stands for itself.
-        withdrawals: what it makes untrue.
+        moment: its start.
+        messages: its turns, in order, each with a time and an id that is unique within the episode.
+        facts: the extracted facts; None without extraction, so that turns are stored themselves.
+        withdrawals: the statements that it makes untrue.
     """
 
     id: str
@@ -65,7 +67,7 @@ class Session:
 
     @property
     def texts(self) -> tuple[MemoryText, ...]:
-        """The texts a system without extraction of its own keeps: the facts, or else the turns."""
+        """Return the texts for a system without its own extraction: the facts, or else the turns."""
         if self.facts is None:
             return tuple(
                 MemoryText(message.id or "", message.spoken, frozenset({message.id or ""}), self.moment)
@@ -78,7 +80,7 @@ class Session:
 
 
 class CriterionKind(StrEnum):
-    """What a criterion asks of an answer (Memora 3.5)."""
+    """The kind of requirement on an answer (Memora 3.5)."""
 
     PRESENCE = "memory_presence"
     ABSENCE = "forgetting_absence"
@@ -91,8 +93,8 @@ class Criterion:
     Attributes:
         id: unique within the episode.
         text: the question.
-        kind: whether something valid must be there, or something invalidated must not.
-        expected: the answer that meets it: True for yes.
+        kind: whether something valid must be present, or something invalid absent.
+        expected: the required reply: True for yes.
     """
 
     id: str
@@ -103,12 +105,12 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A piece of the ground truth that a context should hold, or should not hold as true.
+    """A part of the ground truth that a context should contain, or should not state as true.
 
     Attributes:
-        text: its words, of those that the conversations say.
-        sources: ids of the turns that state it as true; a text that stands on none of them does not state it.
-        valid: whether it holds when the question is asked.
+        text: those of its words that occur in the conversations.
+        sources: ids of the turns that state it as true; only a text based on one of them states it.
+        valid: whether it is true at the time of the question.
     """
 
     text: str
@@ -118,7 +120,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What a corrected answer key says of a question."""
+    """A question's entry in a corrected answer key."""
 
     answer: str
     evidence: TurnIds
@@ -131,14 +133,14 @@ class Question:
     Attributes:
         id: unique within the episode.
         text: the question.
-        moment: when it is asked.
-        kind: the dataset's own name of its sort: a category, a type, a task.
-        answer: the reference; empty where criteria alone decide.
-        evidence: ids of the turns that answer it; empty where nothing does, or where the dataset does not say.
-        criteria: what a judge asks of an answer.
-        items: what a context is measured by without a judge.
-        answerable: False where the right answer is that nobody can know.
-        correction: what a corrected key says; None where it agrees or there is none.
+        moment: the time at which it is asked.
+        kind: the dataset's own name for its category, type or task.
+        answer: the reference answer; empty if only criteria are given.
+        evidence: ids of the turns that answer it; empty if there are none or the dataset does not name them.
+        criteria: the requirements that a judge checks.
+        items: the items by which a context is scored without a judge.
+        answerable: False if the right answer is that it cannot be known.
+        correction: the entry of a corrected key; None if it agrees or does not exist.
     """
 
     id: str
@@ -155,14 +157,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One life to remember, and what is asked about it.
+    """One life to remember, and questions about it.
 
     Attributes:
         name: unique within the dataset.
         dataset: the dataset's name.
-        period: how long it is, for tables: "weekly", "oracle"; empty where the dataset has one length.
-        sessions: in the order in which they happen.
-        questions: all asked after the last session.
+        period: its length, for tables: "weekly", "oracle"; empty if the dataset has only one length.
+        sessions: the sessions in order of time.
+        questions: the questions, all asked after the last session.
     """
 
     name: str

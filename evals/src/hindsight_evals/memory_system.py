@@ -1,4 +1,4 @@
-"""MemorySystem: what an evaluation asks of ours and of its peers: keep sessions, and give a context for a question."""
+"""The interface of the systems under evaluation: retain sessions, and return a context for a question."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hindsight_integrations.models.protocols import Embedder, TokenCounter
 
 @dataclass(frozen=True, slots=True)
 class ServedText:
-    """A text as a system serves it to a reader.
+    """A text as a system returns it to a reader.
 
     Attributes:
-        text: all of it, notes of what no longer holds included.
-        sources: ids of the turns it stands on.
-        tokens: what it costs.
-        withdrawn: statements that it marks itself as no longer true.
+        text: the whole text, including notes about what is no longer true.
+        sources: ids of the turns it is based on.
+        tokens: its number of tokens.
+        withdrawn: the statements that the text itself marks as no longer true.
     """
 
     text: str
@@ -32,60 +32,60 @@ class ServedText:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a system serves for a question, best first."""
+    """The texts that a system returns for a question, best first."""
 
     served: tuple[ServedText, ...]
 
     @property
     def tokens(self) -> int:
-        """What it costs a reader."""
+        """The total number of tokens."""
         return sum(text.tokens for text in self.served)
 
     @property
     def text(self) -> str:
-        """All of it, a text a line."""
+        """All texts, one per line."""
         return "\n".join(text.text for text in self.served)
 
 
 class MemorySystem(Protocol):
-    """One system with the memory of one episode. Sessions come in order; questions after the last, several at once."""
+    """One system with the memory of one episode. Sessions are retained in order; questions follow, several at once."""
 
     def retain(self, session: Session) -> None:
-        """Keep a session; the same session twice is kept once where the system can."""
+        """Retain a session; retaining it again changes nothing, if the system supports that."""
         ...
 
     def recall(self, question: str, *, moment: datetime, max_tokens: int) -> Context:
-        """What it serves for a question that is asked at `moment`, in at most `max_tokens`."""
+        """Return the context for a question asked at `moment`, with at most `max_tokens`."""
         ...
 
 
 @runtime_checkable
 class AnsweringSystem(MemorySystem, Protocol):
-    """A system that answers by itself, without the evaluation's reader."""
+    """A system that answers questions itself, without the reader of the evaluation."""
 
     def answer(self, question: str, *, moment: datetime) -> str:
-        """Its own answer."""
+        """Return the system's answer."""
         ...
 
 
 @runtime_checkable
 class ListingSystem(MemorySystem, Protocol):
-    """A system that decides by itself what no longer holds, and can list all that it takes for true."""
+    """A system that decides itself what is no longer true, and can list everything it considers true."""
 
     def held(self) -> Context:
-        """Everything it would still serve as true, whatever is asked and whatever it costs."""
+        """Return everything that it considers true, regardless of question and budget."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What every system is given to work with.
+    """The environment that every system gets.
 
     Attributes:
-        folder: for its files; empty at first. A system that keeps them finds them again after a kill.
+        folder: for its files; empty at first. A system that stores files finds them again after a kill.
         episode: the episode's name.
-        embedder: the one embedder of all.
-        tokens: what counts tokens, for all.
+        embedder: the embedder shared by all systems.
+        tokens: the token counter shared by all systems.
     """
 
     folder: Path
@@ -99,10 +99,10 @@ class Peer:
     """A system that can be evaluated.
 
     Attributes:
-        name: for tables and the command line.
-        open: makes it ready for one episode; closing ends it.
-        persistent: whether its files hold what was retained, so that a run that was killed goes on.
-        budgeted: whether it keeps to a budget; else it is asked under the largest alone.
+        name: its name in tables and on the command line.
+        open: opens it for one episode; leaving the context closes it.
+        persistent: whether its files contain the retained sessions, so that a killed run can continue.
+        budgeted: whether it respects a token budget; otherwise it is called only with the largest one.
     """
 
     name: str

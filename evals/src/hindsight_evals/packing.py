@@ -1,4 +1,4 @@
-"""Equal budgets: texts in rank order while they fit, as the engine packs its own (paper section 4.2.5, eq. 8)."""
+"""Pack ranked texts into a token budget, as the engine does (paper section 4.2.5, eq. 8)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hindsight_evals.memory_system import Context, ServedText
 
 
 def packed(ranked: Iterable[ServedText], max_tokens: int) -> Context:
-    """Those of the texts, best first, that fit the budget; one that does not fit is skipped, not the end."""
+    """Return the texts, best first, that fit the budget; a text that does not fit is skipped."""
     kept: list[ServedText] = []
     left = max_tokens
     for text in ranked:

@@ -1,4 +1,4 @@
-"""What a run knows of one question put to one system, and the file that holds it."""
+"""The results of one question and one system, and their files."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Answer:
     """An answer to be judged.
 
     Attributes:
-        text: what was answered.
-        by: the reader: a model's name, "itself" where the system answered, or where it was imported from.
-        budget: tokens of the context it stands on; None where the system answered itself.
-        tokens_in: prompt tokens the model reported.
-        tokens_out: completion tokens it reported.
+        text: the answer.
+        by: the reader: a model's name, "itself" if the system answered, or the source of an import.
+        budget: tokens of the context from which it was written; None if the system answered itself.
+        tokens_in: prompt tokens reported by the model.
+        tokens_out: completion tokens reported by the model.
     """
 
     text: str
@@ -35,15 +35,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """What one judge said.
+    """The judgment of one judge.
 
     Attributes:
-        judge: a model's name, or where it was imported from.
-        yes: its answer to the question put to it; None where it gave none that could be read, however often it was asked.
-        confidence: its own, in [0, 1].
-        explanation: in its words.
-        tokens_in: prompt tokens the model reported.
-        tokens_out: completion tokens it reported.
+        judge: a model's name, or the source of an import.
+        yes: its reply to the question; None if no reply could be parsed after all attempts.
+        confidence: its own confidence, in [0, 1].
+        explanation: its explanation.
+        tokens_in: prompt tokens reported by the model.
+        tokens_out: completion tokens reported by the model.
     """
 
     judge: str
@@ -56,18 +56,18 @@ class Judgment:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """One question, one system.
+    """The results of one question and one system.
 
     Attributes:
-        system: the peer's name.
-        dataset: the episode's.
-        period: the episode's.
-        episode: its name.
-        question: as it was asked.
-        contexts: what was served, by budget in tokens.
-        answer: what is judged; None before that stage.
-        judgments: by what was judged: a criterion's id, or `ANSWER` for the whole answer.
-        withdrawn: valid items that the system no longer holds; None of one that cannot list what it holds.
+        system: the system's name.
+        dataset: the episode's dataset.
+        period: the episode's period.
+        episode: the episode's name.
+        question: the question.
+        contexts: the returned contexts, by budget in tokens.
+        answer: the answer to judge; None before that stage.
+        judgments: by the judged item: a criterion's id, or `ANSWER` for the whole answer.
+        withdrawn: valid items that the system no longer considers true; None if it cannot list what it considers true.
     """
 
     system: str
@@ -83,16 +83,18 @@ class QuestionResult:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """What one system took for one episode; apart from results, which are the same in every run.
+    """The times that one system took for one episode.
+
+    They are stored apart from the results, which are the same in every run.
 
     Attributes:
-        system: the peer's name.
-        episode: its name.
-        sessions: how many were retained.
+        system: the system's name.
+        episode: the episode's name.
+        sessions: the number of retained sessions.
         ingest_s: seconds of all retains.
         recall_ms: milliseconds of each recall, by budget, in the order of the questions.
-        peak_mib: the process's largest resident memory by the end, which holds that of what ran before.
-        resumed: whether part of the ingest was done by an earlier process, so that `ingest_s` holds the rest alone.
+        peak_mib: the largest resident memory of the process so far, including that of earlier episodes.
+        resumed: whether an earlier process retained some of the sessions, so that `ingest_s` covers only the others.
     """
 
     system: str
@@ -105,7 +107,7 @@ class Timings:
 
 
 ANSWER = "answer"
-"""What a judgment of the whole answer is filed under."""
+"""The key of judgments of the whole answer."""
 
 _RESULT, _TIMINGS = TypeAdapter(QuestionResult), TypeAdapter(Timings)
 _TIMES = "timings"
@@ -114,47 +116,47 @@ _TIMES = "timings"
 class ResultFiles:
     """The results of a run: `results/<system>/<episode>/<question>.json` and `timings/<system>/<episode>.json`.
 
-    Files are written whole or not at all, so that a run can be killed at any moment. One process writes.
+    Files are written atomically, so that a run can be killed at any moment. Only one process writes.
     """
 
     def __init__(self, run: Path) -> None:
         self._results, self._timings = run / "results", run / _TIMES
 
     def path(self, system: str, episode: str, question: str) -> Path:
-        """The file of one question."""
+        """Return the file of one question."""
         return self._results / _safe(system) / _safe(episode) / f"{_safe(question)}.json"
 
     def has(self, system: str, episode: str, question: str) -> bool:
-        """Whether its contexts are there."""
+        """Return whether the contexts of a question are stored."""
         return self.path(system, episode, question).exists()
 
     def write(self, result: QuestionResult) -> None:
-        """Write a result in the place of what was known of it."""
+        """Write a result, replacing an earlier one."""
         path = self.path(result.system, result.episode, result.question.id)
         _write_whole(path, _RESULT.dump_json(result, indent=1))
 
     def read(self, system: str, episode: str, question: str) -> QuestionResult:
-        """One result."""
+        """Read one result."""
         return _RESULT.validate_json(self.path(system, episode, question).read_bytes())
 
     def all(self) -> Iterator[QuestionResult]:
-        """Every result, by the names of systems, episodes and questions."""
+        """Yield every result, sorted by system, episode and question."""
         for path in sorted(self._results.rglob("*.json")):
             yield _RESULT.validate_json(path.read_bytes())
 
     def write_timings(self, timings: Timings) -> None:
-        """Write what a system took for an episode."""
+        """Write the times of a system for an episode."""
         path = self._timings / _safe(timings.system) / f"{_safe(timings.episode)}.json"
         _write_whole(path, _TIMINGS.dump_json(timings, indent=1))
 
     def timings(self) -> Iterator[Timings]:
-        """What every system took for every episode."""
+        """Yield the times of every system and episode."""
         for path in sorted(self._timings.rglob("*.json")):
             yield _TIMINGS.validate_json(path.read_bytes())
 
 
 def _safe(name: str) -> str:
-    """A name as a file's: another one for each name, on every platform."""
+    """Encode a name as a file name that is unique on every platform."""
     return quote(name, safe=" ,").replace(".", "%2E")
 
 

@@ -1,1 +1,1 @@
-"""One published dataset a file, each read from a local path into episodes."""
+"""Readers of the published datasets, one file each, which convert local files to episodes."""

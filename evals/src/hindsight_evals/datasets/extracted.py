@@ -1,4 +1,4 @@
-"""Facts that somebody extracted from a dataset's sessions beforehand, from a file."""
+"""Facts that were extracted from a dataset's sessions beforehand, read from a file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from hindsight_evals.errors import DatasetInvalid
 from hindsight_integrations import ExtractedFact
 
 PART = "part"
-"""A change that files made before documents had items use; it says in words which part of a memory ended, and nothing is made of it."""
+"""A change used by files from before documents had items. It describes in words which part of a memory ended, and is
+ignored.
+"""
 
 
 def _without_parts(facts: object) -> object:
-    """The facts, as they were read from JSON, without changes of a part."""
+    """Return the facts, as read from JSON, without changes of a part."""
     if not isinstance(facts, list):
         return facts
     return [
@@ -29,7 +31,7 @@ def _without_parts(facts: object) -> object:
 
 
 def _said_once(facts: list[ExtractedFact]) -> list[ExtractedFact]:
-    """The facts without statements of what their `changes` name: the files say in words again what they name by turns."""
+    """Return the facts without statements about what their `changes` name, because the files contain both."""
     return [
         fact.model_copy(update={"invalidates": []}) if len(fact.changes) >= len(fact.invalidates) else fact
         for fact in facts
@@ -37,7 +39,7 @@ def _said_once(facts: list[ExtractedFact]) -> list[ExtractedFact]:
 
 
 class ExtractedSession(Published):
-    """What was extracted from one session: its number, its date as the file has it, and the facts."""
+    """The facts extracted from one session, with its number and its date as written."""
 
     session: int
     session_date: str | None = None
@@ -45,12 +47,12 @@ class ExtractedSession(Published):
 
 
 def load_facts(path: Path) -> dict[int, tuple[ExtractedFact, ...]]:
-    """Facts by session, from a file that `read_extracted` reads."""
+    """Return the facts by session, from a file that `read_extracted` reads."""
     return {line.session: tuple(line.facts) for line in read_extracted(path)}
 
 
 def read_extracted(path: Path) -> Iterator[ExtractedSession]:
-    """The sessions of a file of one JSON object a line: `{"session": 3, "facts": [...]}`.
+    """Yield the sessions of a file with one JSON object per line: `{"session": 3, "facts": [...]}`.
 
     Raises:
         DatasetInvalid: a line is not such an object.

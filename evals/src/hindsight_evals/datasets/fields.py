@@ -1,4 +1,4 @@
-"""Reading published files: a field that is not as described is named with its file."""
+"""Read published files; errors name the file and the invalid field."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ T = TypeVar("T")
 
 
 class Published(BaseModel):
-    """A part of a published file. What it holds beyond what we read is left aside."""
+    """A part of a published file; fields that are not listed are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 def read_json(path: Path, shape: type[T]) -> T:
-    """A JSON file as the shape wanted.
+    """Read a JSON file in the given form.
 
     Raises:
-        DatasetInvalid: it is no JSON, or a field is not as it should be; names the first.
+        DatasetInvalid: the file is not JSON, or a field is invalid; names the first one.
     """
     try:
         return TypeAdapter(shape).validate_json(path.read_bytes())
@@ -31,12 +31,12 @@ def read_json(path: Path, shape: type[T]) -> T:
 
 
 def named_error(error: ValidationError, path: Path, within: str = "") -> DatasetInvalid:
-    """The first thing wrong, with its field as people write it: "qa[3].evidence"; "the file" for all of it.
+    """Return the first error with its field as a readable path, such as "qa[3].evidence", or "the file".
 
     Args:
-        error: what pydantic says.
+        error: pydantic's error.
         path: the file.
-        within: the field that what it read stands in.
+        within: the field that contains the validated value.
     """
     first = error.errors(include_url=False)[0]
     named = [part for part in first["loc"] if not str(part).startswith(("_", "list["))]  # branches of a union

@@ -16,7 +16,7 @@ from hindsight_evals.episode import Correction, Episode, Question, Session
 from hindsight_evals.errors import DatasetInvalid
 from hindsight_integrations import ExtractedFact, Message
 
-TURN_SECONDS = 10  # between the turns of a session, whose own times LoCoMo does not give; keeps their order
+TURN_SECONDS = 10  # seconds between the turns of a session, which LoCoMo does not give; they keep the order
 MOMENT_FORMAT = "%I:%M %p on %d %B, %Y"  # "1:56 pm on 8 May, 2023"
 
 _EVIDENCE = re.compile(r"D:?(\d+):0*(\d+)")  # some ids are misspelt: "D8:6; D9:17", "D30:05", "D:11:26"
@@ -26,7 +26,7 @@ Facts = Mapping[int, Sequence[ExtractedFact]]
 
 
 class Category(IntEnum):
-    """What sort of question it is, as LoCoMo numbers them."""
+    """The category of a question, as numbered by LoCoMo."""
 
     MULTI_HOP = 1
     TEMPORAL = 2
@@ -36,7 +36,7 @@ class Category(IntEnum):
 
     @property
     def label(self) -> str:
-        """Number and name, for tables; the `kind` of its questions."""
+        """Return the number and name, for tables; this is the `kind` of its questions."""
         return f"{self.value} {self.name.lower().replace('_', '-')}"
 
 
@@ -73,9 +73,9 @@ def load_locomo(
     """Read conversations.
 
     Args:
-        path: a file of one conversation or of a list of them, as published, or a folder of such files.
-        facts: extracted facts by conversation and session; a conversation without any is read turn by turn.
-        corrections: a folder of corrected answers, a file a conversation (dial481/locomo-audit).
+        path: a file with one conversation or a list of them, as published, or a folder of such files.
+        facts: extracted facts by conversation and session; other conversations are read turn by turn.
+        corrections: a folder of corrected answers, with a file per conversation (dial481/locomo-audit).
 
     Raises:
         DatasetInvalid: a field is missing or not as published.
@@ -89,7 +89,7 @@ def load_locomo(
 
 
 def evidence_ids(written: Iterable[str], known: frozenset[str]) -> frozenset[str]:
-    """Turn ids in evidence as written, several in one string included; turns that do not exist are dropped."""
+    """Parse the turn ids of an evidence entry, which may contain several; ids of missing turns are dropped."""
     found = (f"D{int(day)}:{int(turn)}" for text in written for day, turn in _EVIDENCE.findall(text))
     return frozenset(found) & known
 
@@ -141,7 +141,7 @@ def _corrections(file: Path, known: frozenset[str]) -> dict[str, Correction]:
 
 
 def _sessions(conversation: Mapping[str, Any], file: Path, facts: Facts | None) -> Iterator[Session]:
-    """The sessions that have turns; the published files name times of some that have none."""
+    """Yield the sessions that have turns; the published files also contain times of sessions without turns."""
     for number in sorted(int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key))):
         if not conversation[f"session_{number}"]:
             continue
@@ -165,7 +165,7 @@ def _moment(written: object, file: Path, field: str) -> datetime:
         return datetime.strptime(str(written).strip(), MOMENT_FORMAT).replace(tzinfo=UTC)
     except ValueError as error:
         raise DatasetInvalid(
-            file, field, f'{written!r} is no time such as "1:56 pm on 8 May, 2023"'
+            file, field, f'{written!r} is not a time such as "1:56 pm on 8 May, 2023"'
         ) from error
 
 

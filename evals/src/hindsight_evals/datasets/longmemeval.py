@@ -16,10 +16,13 @@ from hindsight_evals.episode import Episode, Question, Session
 from hindsight_evals.errors import DatasetInvalid
 from hindsight_integrations import Message
 
-TURN_SECONDS = 10  # between the turns of a session, whose own times the dataset does not give
+TURN_SECONDS = 10  # seconds between the turns of a session, which the dataset does not give
 MOMENT_FORMAT = "%Y/%m/%d (%a) %H:%M"  # "2023/05/30 (Tue) 21:48"
-MOST_SESSIONS = {"oracle": 10, "s": 120}  # of a haystack: 1 to 6, about 40 and about 500; above is "m"
-ABSTENTION = "_abs"  # how the id of a question ends that nobody can answer
+MOST_SESSIONS = {
+    "oracle": 10,
+    "s": 120,
+}  # maximum sessions of a variant: 1 to 6 and about 40 occur; with more, it is "m" (about 500)
+ABSTENTION = "_abs"  # suffix of the ids of unanswerable questions
 CHUNK = 1 << 20  # characters read at once
 
 
@@ -64,13 +67,14 @@ class _Sample(Published):
 
 
 def load_longmemeval(path: Path) -> Iterator[Episode]:
-    """Read episodes one by one, a question and its haystack each: the largest file has 2.7 GB.
+    """Read episodes one by one, each with one question and its chats; the largest file has 2.7 GB.
+
+    The evidence consists of the turns marked `has_answer`; if there are none, of all turns in the sessions with the
+    answer. A sampled file marks neither, so it has no evidence.
 
     Args:
-        path: a published file (oracle, S or M: a list of instances), or one of a sampler that keeps chats under `data`.
-
-    Evidence are the turns marked `has_answer`; where none is, all turns of the answer's sessions; of a sampled file, which marks
-    neither, there is none.
+        path: a published file (oracle, S or M: a list of instances), or a file of a sampler that stores chats under
+            `data`.
 
     Raises:
         DatasetInvalid: a field is missing or not as published.
@@ -88,7 +92,7 @@ def _first_character(path: Path) -> str:
 
 
 def _elements(path: Path) -> Iterator[Any]:
-    """The elements of a JSON list, holding one at a time; what is read again grows by doubling."""
+    """Yield the elements of a JSON list, keeping only one in memory; the amount of text that is parsed again doubles each time."""
     decoder = json.JSONDecoder()
     with path.open(encoding="utf-8") as file:
         text, size = file.read(CHUNK).lstrip()[1:], CHUNK
@@ -119,7 +123,9 @@ def _validated(written: object, path: Path, place: int) -> _Instance:
 
 def _episode(one: _Instance, path: Path, place: int) -> Episode:
     if not len(one.haystack_sessions) == len(one.haystack_dates) == len(one.haystack_session_ids):
-        raise DatasetInvalid(path, f"[{place}].haystack_dates", "there are not as many as sessions")
+        raise DatasetInvalid(
+            path, f"[{place}].haystack_dates", "its length differs from the number of sessions"
+        )
     sessions, marked, answering = [], set(), set()
     for number, (name, date, turns) in enumerate(
         zip(one.haystack_session_ids, one.haystack_dates, one.haystack_sessions, strict=True)
@@ -148,7 +154,7 @@ def _sampled(one: _Sampled, path: Path) -> Episode:
     for number, (date, turns) in enumerate(groupby(one.conversation, lambda turn: turn.date)):
         moment = _moment(date, path, "data.conversation.date")
         sessions.append(Session(f"{number}", moment, _messages(list(turns), moment, f"{number}")))
-    asked = sessions[-1].moment + timedelta(hours=1)  # the sampler left out when
+    asked = sessions[-1].moment + timedelta(hours=1)  # the sampler omits the time of the question
     questions = tuple(
         Question(f"{one.id}/{asked_.id}", asked_.question, asked, one.question_type, str(asked_.answer),
                  answerable=not asked_.is_abstention)
@@ -175,5 +181,5 @@ def _moment(written: str, path: Path, field: str) -> datetime:
         return datetime.strptime(written.strip(), MOMENT_FORMAT).replace(tzinfo=UTC)
     except ValueError as error:
         raise DatasetInvalid(
-            path, field, f'{written!r} is no time such as "2023/05/30 (Tue) 21:48"'
+            path, field, f'{written!r} is not a time such as "2023/05/30 (Tue) 21:48"'
         ) from error

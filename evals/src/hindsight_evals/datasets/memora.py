@@ -24,7 +24,7 @@ from hindsight_evals.episode import (
 )
 from hindsight_integrations import ExtractedFact, Message
 
-SESSION_MINUTES = 1  # between the sessions of a day, whose times the dataset does not give; keeps their order
+SESSION_MINUTES = 1  # minutes between the sessions of a day, which the dataset lacks; they keep the order
 TURN_SECONDS = 1
 _SPEAKERS = {"user_agent": "user", "ai_agent": "assistant"}
 
@@ -39,7 +39,7 @@ class MemoraTurn(Published):
 
 
 class MemoraSession(Published):
-    """One session: what was said, and what it does to the persona's items (`operation`)."""
+    """One session: the conversation, and its effect on the persona's items (`operation`)."""
 
     session_id: int
     session_type: str
@@ -50,7 +50,7 @@ class MemoraSession(Published):
 
     @cached_property
     def said(self) -> str:
-        """All of its conversation."""
+        """Return the whole conversation as one text."""
         return " ".join(turn.message for turn in self.conversation)
 
 
@@ -101,8 +101,8 @@ def load_memora(path: Path, *, facts: Mapping[int, Sequence[ExtractedFact]] | No
     """Read one persona of one period as an episode.
 
     Args:
-        path: a JSON file of `persona`, `period`, `sessions` and `evaluation`, as the publisher's folders hold them.
-        facts: extracted facts by session; None for each turn as it is. A session without any has none.
+        path: a JSON file with `persona`, `period`, `sessions` and `evaluation`, as in the publisher's folders.
+        facts: extracted facts by session; a session that is missing has no facts. None stores the turns themselves.
 
     Raises:
         DatasetInvalid: a field is missing or not as published.
@@ -110,7 +110,7 @@ def load_memora(path: Path, *, facts: Mapping[int, Sequence[ExtractedFact]] | No
     persona = read_memora(path)
     replayed = Replayed(replay(persona.sessions), _turn_ids(persona))
     sessions = tuple(_sessions(persona, replayed, facts))
-    # A day is all that the dataset says of when it is asked: after all that was said.
+    # The dataset gives only the day of the questions, so they are asked after the last session.
     questions = tuple(_questions(persona, replayed, sessions[-1].moment + timedelta(hours=1)))
     return Episode(path.stem, "memora", persona.period, sessions, questions)
 

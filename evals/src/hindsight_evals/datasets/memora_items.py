@@ -1,4 +1,4 @@
-"""The items a Memora question is about: its evidence, looked up in the replay, with the turns that stated each as true."""
+"""The items of a Memora question: its evidence, looked up in the replay, with the turns that stated each item as true."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hindsight_evals.episode import Item
 
 
 class Replayed:
-    """A persona's values, by what evidence says of them.
+    """A persona's values, looked up by the evidence that names them.
 
     Args:
-        values: as `replay` gives them.
+        values: the values, from `replay`.
         turns: ids of the spoken turns, by session.
     """
 
@@ -21,18 +21,18 @@ class Replayed:
         self._values, self._turns = values, turns
 
     def sources(self, value: Value) -> frozenset[str]:
-        """The turns of the sessions that stated it."""
+        """Return the turns of the sessions that stated a value."""
         return frozenset(turn for session in value.sessions for turn in self._turns[session])
 
     def ended_by(self, session: int) -> list[Value]:
-        """What a session made untrue, of what was ever said."""
+        """Return the values that a session made untrue."""
         return [value for value in self._values if value.ended == session and value.text]
 
     def items(self, memory: Mapping[str, Any], forgetting: Mapping[str, Any]) -> tuple[Item, ...]:
-        """The valid items of a question and the invalidated ones, each once.
+        """Return the valid and the invalid items of a question, without duplicates.
 
-        Left out: what nobody said a word of, and events that are merely over, which nothing withdrew and which the dataset
-        names by session alone.
+        Items of which the conversations do not contain a word are omitted. So are events that are merely over, which
+        nothing withdrew and which the dataset names by session only.
         """
         wanted = [value for leaf in _leaves(memory) for value in self._meant(leaf, held=True)]
         gone = [value for leaf in _leaves(forgetting) for value in self._meant(leaf, held=False)]
@@ -40,7 +40,7 @@ class Replayed:
         return tuple(Item(value.text, self.sources(value), valid=value.held) for value in values.values())
 
     def _meant(self, leaf: Mapping[str, Any], *, held: bool) -> Iterator[Value]:
-        """The versions of the value that a piece of evidence names; a withdrawn one only if it is not true anew."""
+        """Yield the versions of a value that evidence names; a withdrawn version only if the value is not true again."""
         if "goal_value" in leaf:
             yield from self._stated_in(leaf["session_id"], "goal", held=held)
         elif "amount" in leaf or "step_count" in leaf:
@@ -64,7 +64,7 @@ class Replayed:
 
 
 def _leaves(evidence: object) -> Iterator[Mapping[str, Any]]:
-    """The pieces of an evidence tree that name a value: with its session, or as a field of a document."""
+    """Yield the parts of an evidence tree that name a value: with its session, or as a field of a document."""
     if isinstance(evidence, list):
         for part in evidence:
             yield from _leaves(part)
@@ -79,7 +79,7 @@ _NAMED = frozenset({"goal_session", "content_data"})
 
 
 def _named(evidence: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """What one object of an evidence tree names itself."""
+    """Yield the values that one object of an evidence tree names directly."""
     if "goal_session" in evidence:
         yield {**evidence["goal_session"], "goal_value": evidence.get("goal_value")}
     for field, content in evidence.get("content_data", {}).items():

@@ -1,7 +1,7 @@
-"""What a Memora persona has said, and what of it still holds: every session's operation replayed (Memora 3.2, A.3).
+"""The statements of a Memora persona and which of them are still true, by replaying each session's operation (Memora 3.2, A.3).
 
-A scalar item (an expense, a to-do, a preference, a goal, a calendar event) is one value; a document is one value a field, and
-one for each element of a list.
+A scalar item (an expense, a to-do, a preference, a goal, a calendar event) is one value. A document has one value per
+field, and one per element of a list.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from hindsight_evals.metrics.stating import said_of
 
 Key = tuple[str, ...]
 
-_OFFSET = re.compile(r"\+?\d+ days")  # a date as an offset, which the conversations say otherwise
+_OFFSET = re.compile(r"\+?\d+ days")  # a date given as an offset, which the conversations word differently
 
 
 class Operated(Protocol):
-    """A session as the replay needs it."""
+    """The fields of a session that the replay needs."""
 
     @property
     def session_id(self) -> int: ...  # noqa: D102
@@ -38,11 +38,11 @@ class Value:
     """One version of a value.
 
     Attributes:
-        key: what it is the value of; ends with the value as the details word it.
-        text: of the details' words those that the first session which stated it says.
-        wording: all of the details' words.
+        key: the item and field that has the value; it ends with the value as worded in the details.
+        text: those words of the details that the first session with the value contains.
+        wording: all words of the details.
         sessions: ids of the sessions that stated it.
-        ended: the session that made it untrue; None while it holds.
+        ended: the session that made it untrue; None while it is true.
     """
 
     key: Key
@@ -53,13 +53,13 @@ class Value:
 
     @property
     def held(self) -> bool:
-        """Whether it holds after the last session."""
+        """Return whether it is true after the last session."""
         return self.ended is None
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """Set a key to a text (None: withdraw it); `anew` starts another version of a value that is held already."""
+    """Set a key to a text (None withdraws it); `anew` starts another version of an existing value."""
 
     key: Key
     text: str | None
@@ -67,7 +67,7 @@ class _Change:
 
 
 def replay(sessions: Iterable[Operated]) -> list[Value]:
-    """Every value ever stated, in order. Values of which nobody said a word have an empty text."""
+    """Return every value that was ever stated, in order. Values that the conversations do not mention have an empty text."""
     values: list[Value] = []
     current: dict[Key, Value] = {}
     for session in sessions:
@@ -121,9 +121,9 @@ def _activity(details: Mapping[str, Any], operation: str, session: int) -> _Chan
     key: Key
     if category == "todo_list":
         key = (category, str(item["description"]))
-    elif category == "calendar_event":  # its date is an offset that the conversations do not keep to
+    elif category == "calendar_event":  # its date is an offset, which the conversations do not keep
         key = (category, str(item["event_name"]))
-    else:  # every expense is one of its own, even of the same price
+    else:  # every expense is a separate value, even with the same price
         key = (category, str(session), str(item.get("amount", item.get("step_count"))))
     return _Change(key, None if operation == "delete" else key[-1], anew=operation == "update")
 
@@ -139,11 +139,12 @@ def _document(details: Mapping[str, Any], current: Mapping[Key, Value]) -> Itera
         if key[:2] == ("document", name) and key not in now:
             yield _Change(key, None)
     for key, text in now.items():
-        # A value that merely goes on is not stated anew: only what this session adds has this session as source.
+        # A value that is only carried over is not stated again: only what this session adds has this session
+        # as its source.
         if key not in current:
             yield _Change(key, text)
 
 
 def elements(content: object) -> list[str]:
-    """The elements of a document's field: those of a list, or the field itself."""
+    """Return the elements of a document's field: the elements of a list, or the field itself."""
     return [str(text) for text in content] if isinstance(content, list) else [str(content)]

@@ -1,1 +1,1 @@
-"""Forgetting: sixty small lives in which something is withdrawn, in ten families of difficulty."""
+"""Forgetting: sixty short simulated lives in which something is withdrawn, in ten families of difficulty."""

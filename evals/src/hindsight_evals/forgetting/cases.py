@@ -1,7 +1,7 @@
-"""The cases as episodes, one question each: told in plain words, or with what a strong model would extract.
+"""The cases as episodes with one question each, in plain words or with the facts that a strong model would extract.
 
-The families are those of ForgetEval (arXiv 2606.15903); the cases are our own. A case is passed where all that holds is stated and
-nothing that does not (`Measured.passed` in the report).
+The families are those of ForgetEval (arXiv 2606.15903); the cases are our own. A case passes if all valid items and no
+others are stated (`Measured.passed` in the report).
 """
 
 from __future__ import annotations
@@ -28,48 +28,48 @@ DAYS_BETWEEN = 7
 
 
 class ForgettingFamily(StrEnum):
-    """What makes it hard to withdraw the right thing."""
+    """The reason why it is hard to withdraw the right item."""
 
     SUBSTRING = "substring"
-    """A name within another."""
+    """One name is contained in another."""
     PREFIX_COLLISION = "prefix_collision"
-    """A name or number that begins another."""
+    """One name or number begins with another."""
     PARAPHRASE = "paraphrase"
-    """Withdrawn in other words."""
+    """The withdrawal uses other words."""
     NEGATION = "negation"
-    """The same words, with or without a not."""
+    """The words are the same except for a negation."""
     TEMPORAL = "temporal"
-    """Another time for the same thing."""
+    """The same event has another time."""
     SHARED_ATTRIBUTE = "shared_attribute"
-    """Two subjects of which the same was said."""
+    """The same was said of two subjects."""
     COMPOUND_FACT = "compound_fact"
-    """A part of what one sentence said."""
+    """Only a part of a sentence is withdrawn."""
     IDENTIFIER_OBFUSCATION = "identifier_obfuscation"
-    """Numbers and addresses in another spelling."""
+    """Numbers and addresses are spelled differently."""
     CROSS_LINGUAL = "cross_lingual"
-    """Withdrawn in another language."""
+    """The withdrawal is in another language."""
     RECURSIVE = "recursive"
-    """What replaced something is replaced."""
+    """The replacement of something is itself replaced."""
 
 
 class Mutation(StrEnum):
-    """What is done to a memory."""
+    """The operation on a memory."""
 
     SUPERSEDE = "supersede"
-    """Another value takes its place."""
+    """Another value replaces it."""
     RELEASE = "release"
-    """It no longer holds, and nothing takes its place."""
+    """It is no longer true, and nothing replaces it."""
     PURGE = "purge"
-    """The user asks for it to be forgotten."""
+    """The user asks to forget it."""
 
 
 class Form(StrEnum):
-    """How systems are given the cases."""
+    """The form in which systems get the cases."""
 
     PLAIN = "plain"
-    """The user's words alone."""
+    """Only the user's words."""
     EXTRACTED = "extracted"
-    """With facts that name what no longer holds, as a strong model would give them."""
+    """With facts that name what is no longer true, as a strong model would extract them."""
 
 
 class _Case(BaseModel):
@@ -77,7 +77,7 @@ class _Case(BaseModel):
 
 
 class Told(_Case):
-    """One session: what the user says, and what is extracted from it."""
+    """One session: the user's words, and the facts extracted from them."""
 
     user: str
     fact: str
@@ -85,7 +85,7 @@ class Told(_Case):
 
 
 class Said(_Case):
-    """Something that was stated, and in which session."""
+    """A statement, and the session that contains it."""
 
     text: str
     session: int
@@ -96,13 +96,13 @@ class ForgettingCase(_Case):
 
     Attributes:
         id: unique.
-        family: what makes it hard.
-        mutation: what is done.
-        held_out: kept for reports.
+        family: the kind of difficulty.
+        mutation: the operation.
+        held_out: whether it is used only for reports.
         question: asked at the end.
-        told: sessions in order.
-        valid: what holds at the end.
-        gone: what does not.
+        told: the sessions, in order.
+        valid: statements that are true at the end.
+        gone: statements that are not.
     """
 
     id: str
@@ -117,13 +117,13 @@ class ForgettingCase(_Case):
 
 @cache
 def forgetting_cases() -> tuple[ForgettingCase, ...]:
-    """The cases of an evaluation."""
+    """Return the cases of an evaluation."""
     return read_cases(files(__package__) / "cases.toml")
 
 
 @cache
 def blind_cases() -> tuple[ForgettingCase, ...]:
-    """More cases, which people wrote who had not read what they test: half to work on, half held out for reports."""
+    """Return further cases by authors who had not seen the code: half for development, half held out for reports."""
     folder = files(__package__) / "blind"
     parts = sorted(
         (each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda each: each.name
@@ -132,20 +132,20 @@ def blind_cases() -> tuple[ForgettingCase, ...]:
 
 
 def read_cases(path: Traversable) -> tuple[ForgettingCase, ...]:
-    """The cases of a file."""
+    """Read the cases of a file."""
     text = path.read_text(encoding="utf-8")
     return tuple(ForgettingCase.model_validate(case) for case in tomllib.loads(text)["case"])
 
 
 def forgetting_episodes(form: Form, *, held_out: bool | None = None) -> Iterator[Episode]:
-    """The cases in a form; only those held out for reports, only the others, or (None) all."""
+    """Yield the cases in a form: only the held-out ones, only the others, or all (None)."""
     for case in forgetting_cases():
         if held_out in {None, case.held_out}:
             yield episode_of(case, form)
 
 
 def episode_of(case: ForgettingCase, form: Form) -> Episode:
-    """One case in a form."""
+    """Return one case in a form."""
     sessions = tuple(_session(case, place, form) for place in range(len(case.told)))
     items = tuple(
         Item(
@@ -163,7 +163,7 @@ def episode_of(case: ForgettingCase, form: Form) -> Episode:
 
 
 def _telling(case: ForgettingCase, said: Said) -> list[int]:
-    """Sessions whose facts tell something: the one it was said in, and those that replaced its memory and tell the rest."""
+    """Return the sessions whose facts contain a statement: its own, and those that replaced its memory and repeat the rest."""
     replacing = (
         place
         for place in range(len(case.told))
@@ -196,7 +196,7 @@ def _session(case: ForgettingCase, place: int, form: Form) -> Session:
 
 
 def _changes(case: ForgettingCase, place: int) -> Iterator[tuple[int, ExtractedChange]]:
-    """The memories that a session ends, by their sessions; replaced where a part of them still holds, which the fact tells."""
+    """Yield the memories that a session ends, by session; they are replaced if a part is still true, which the fact repeats."""
     holding = {said.session for said in case.valid}
     for statement in case.told[place].invalidates:
         for session in sorted(ended_by(case, place, statement)):
@@ -207,10 +207,10 @@ def _changes(case: ForgettingCase, place: int) -> Iterator[tuple[int, ExtractedC
 
 
 def ended_by(case: ForgettingCase, by: int, statement: str) -> set[int]:
-    """Sessions of which a statement of a later one ends something.
+    """Return the sessions with a statement that a statement of a later session ends.
 
-    A case says what is gone, and not by which statement: where it has as many statements, in order, each ends one; else each
-    ends what it has the most words of, of what is told before it.
+    A case says what is gone, but not which statement ended it. If it has as many withdrawals, each ends one item, in
+    order. Otherwise each ends the earlier statement with which it shares most words.
     """
     stated = [(n, each) for n, told in enumerate(case.told) for each in told.invalidates]
     gone = sorted(case.gone, key=lambda item: item.session)
@@ -229,13 +229,13 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _worded(case: ForgettingCase, said: Said, form: Form) -> str:
-    """What was stated, in words of the text that stated it: the fact, or what the user said."""
+    """Return a statement in the words of the text that contains it: the fact, or the user's words."""
     told = case.told[said.session]
     return said_of(said.text, told.fact if form is Form.EXTRACTED else told.user)
 
 
 def _ends(case: ForgettingCase, said: Said) -> int:
-    """The session that makes something untrue: the first after it that withdraws anything."""
+    """Return the session that makes a statement untrue: the first later one that withdraws anything."""
     return next(place for place, told in enumerate(case.told) if place > said.session and told.invalidates)
 
 

@@ -1,1 +1,1 @@
-"""One metric a file."""
+"""The metrics, one per file."""

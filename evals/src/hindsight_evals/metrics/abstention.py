@@ -1,4 +1,4 @@
-"""Abstention: whether an answer is withheld where there is none, and given where there is."""
+"""Abstention: whether a reader refuses to answer unanswerable questions and answers the others."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Abstention:
     """Counts of judged answers.
 
     Attributes:
-        withheld: unanswerable questions rightly left open.
-        unanswerable: all of them.
-        answered: answerable questions answered rightly.
-        answerable: all of them.
+        withheld: unanswerable questions that were correctly left open.
+        unanswerable: all unanswerable questions.
+        answered: answerable questions that were answered correctly.
+        answerable: all answerable questions.
     """
 
     withheld: int
@@ -27,7 +27,7 @@ class Abstention:
 
 
 def abstention(results: Sequence[QuestionResult]) -> Abstention:
-    """Count the judged answers on both sides: a reader who never answers abstains perfectly."""
+    """Count the judged answers of both kinds; a reader who never answers would otherwise score perfectly."""
     judged = [
         (result.question.answerable, right) for result in results if (right := correct(result)) is not None
     ]

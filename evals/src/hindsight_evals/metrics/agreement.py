@@ -1,4 +1,4 @@
-"""How far judges agree: Cohen's kappa (Cohen 1960; Memora appendix C, figure 7)."""
+"""Agreement of judges: Cohen's kappa (Cohen 1960; Memora appendix C, figure 7)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from itertools import combinations
 
 
 def cohens_kappa(one: Sequence[bool], other: Sequence[bool]) -> float | None:
-    """Kappa in [-1, 1]: agreement beyond that of chance; 1 for two judges who always agree, 0 for chance.
+    """Compute kappa in [-1, 1], the agreement beyond chance: 1 for judges who always agree, 0 for chance.
 
-    None where chance alone would agree always (both gave one and the same answer throughout), or nothing was judged: kappa is
-    not defined there.
+    Kappa is undefined (None) if there are no answers, or if both judges always gave the same single answer.
 
     Args:
         one: a judge's answers.
-        other: another's, to the same questions in the same order.
+        other: another judge's answers to the same questions, in the same order.
     """
     count = len(one)
     if not count:
@@ -26,7 +25,7 @@ def cohens_kappa(one: Sequence[bool], other: Sequence[bool]) -> float | None:
 
 
 def pairwise_kappa(answers: Mapping[str, Mapping[str, bool]]) -> dict[tuple[str, str], float | None]:
-    """Kappa of every two judges over the questions that both answered.
+    """Compute kappa of each pair of judges over the questions that both answered.
 
     Args:
         answers: by judge, then by question.

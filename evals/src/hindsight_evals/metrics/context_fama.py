@@ -1,4 +1,4 @@
-"""Context FAMA: FAMA of what a system serves, before any reader: no model judges."""
+"""Context FAMA: FAMA of the texts that a system returns, without a reader or judge."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hindsight_evals.metrics.stating import stated
 
 
 def context_fama(context: Context, items: Sequence[Item]) -> Fama | None:
-    """FAMA with each valid item as a criterion of presence and each invalidated one as a criterion of absence.
+    """Compute FAMA with each valid item as a presence criterion and each invalid one as an absence criterion.
 
-    An item is present where a served text states it as true (`stating.states`): an invalidated one that is served with a mark
-    that says so is absent. None without items.
+    An item is present if a returned text states it as true (`stating.states`). An invalid item that is returned with a
+    mark that says so counts as absent. None without items.
     """
     if not items:
         return None

@@ -1,4 +1,4 @@
-"""Evidence recall: how much of what answers a question is in its context."""
+"""Evidence recall: how much of the evidence for a question is in its context."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from hindsight_evals.memory_system import Context
 
 
 def evidence_recall(context: Context, evidence: AbstractSet[str]) -> float | None:
-    """Share in [0, 1] of the turns of evidence on which any served text stands; None for a question without evidence.
+    """Return the share in [0, 1] of evidence turns on which a returned text is based; None for a question without evidence.
 
-    A text stands on its turn whatever it kept of it, so that this is what a reader could know at best.
+    A text counts for its turn regardless of how much of the turn it contains, so this is an upper limit of what a
+    reader can know.
     """
     if not evidence:
         return None

@@ -1,4 +1,4 @@
-"""Exact answers: whether a text gives the very number asked for, without a judge."""
+"""Exact answers: whether a text contains the expected number, without a judge."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from hindsight_evals.metrics.stating import tokens_of
 
 
 def gives_number(answer: str, expected: str) -> bool:
-    """Whether one of the numbers of an answer is the one expected: "1,234.50" gives 1234.5, "four" gives 4, "-3" gives 3.
+    """Return whether one of the numbers in an answer is the expected one: "1,234.50" is 1234.5, "four" is 4, "-3" is 3.
 
     Raises:
-        InvalidOperation: what is expected is no number.
+        InvalidOperation: the expected value is not a number.
     """
     wanted = abs(Decimal(expected))
     return any(_is(number, wanted) for number in tokens_of(answer)[0])

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fama:
-    """What one question's criteria come to. At least one criterion.
+    """The outcome of one question's criteria; at least one criterion.
 
     Attributes:
-        present: criteria of presence that are met.
-        presence: criteria of presence, >= present.
-        absent: criteria of absence that are met.
-        absence: criteria of absence, >= absent.
+        present: number of presence criteria that are met.
+        presence: number of presence criteria, >= present.
+        absent: number of absence criteria that are met.
+        absence: number of absence criteria, >= absent.
     """
 
     present: int
@@ -23,20 +23,20 @@ class Fama:
 
     @property
     def mpa(self) -> float:
-        """Memory presence accuracy in [0, 1]; 1 where nothing need be present."""
+        """Return the memory presence accuracy in [0, 1]; 1 without presence criteria."""
         return self.present / self.presence if self.presence else 1.0
 
     @property
     def faa(self) -> float:
-        """Forgetting absence accuracy in [0, 1]; 1 where nothing need be absent."""
+        """Return the forgetting absence accuracy in [0, 1]; 1 without absence criteria."""
         return self.absent / self.absence if self.absence else 1.0
 
     @property
     def weight(self) -> float:
-        """Lambda, the share of criteria that are about forgetting, in [0, 1]."""
+        """Return lambda, the share of criteria about forgetting, in [0, 1]."""
         return self.absence / (self.presence + self.absence)
 
     @property
     def fama(self) -> float:
-        """MPA - lambda (1 - FAA), and at least 0; MPA without criteria of absence, FAA without criteria of presence."""
+        """Return MPA - lambda (1 - FAA), at least 0; MPA without absence criteria, FAA without presence criteria."""
         return max(0.0, self.mpa - self.weight * (1 - self.faa))

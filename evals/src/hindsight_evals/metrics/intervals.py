@@ -1,4 +1,4 @@
-"""How sure a difference between two systems is, asked the same questions: a paired bootstrap (Efron and Tibshirani 1993)."""
+"""Confidence of a difference between two systems on the same questions: a paired bootstrap (Efron and Tibshirani 1993)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SEED = 20_260_101
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A mean difference with the middle 95% of its bootstrap distribution.
+    """A mean difference with the central 95 % of its bootstrap distribution.
 
     Attributes:
-        mean: of first minus second.
+        mean: mean of first minus second.
         low: 2.5th percentile.
         high: 97.5th percentile.
-        questions: pairs.
+        questions: number of pairs.
     """
 
     mean: float
@@ -29,16 +29,16 @@ class Difference:
 
     @property
     def sure(self) -> bool:
-        """Whether the interval leaves out 0."""
+        """Return whether the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> Difference:
-    """The mean of first minus second, whose questions are drawn with replacement, a pair at a time.
+    """Compute the mean of first minus second; pairs of questions are drawn with replacement.
 
     Args:
-        first: a value a question.
-        second: the other system's, of the same questions in the same order.
+        first: one value per question.
+        second: the other system's values for the same questions, in the same order.
     """
     differences = np.subtract(first, second)
     draws = np.random.default_rng(SEED).integers(0, len(differences), (RESAMPLES, len(differences)))

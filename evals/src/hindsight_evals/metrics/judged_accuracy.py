@@ -1,4 +1,4 @@
-"""Judged accuracy: the share of answers that judges take for correct, beside what a context cost (paper 7)."""
+"""Judged accuracy: the share of answers that judges accept as correct (paper 7)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from hindsight_evals.results import ANSWER, QuestionResult
 
 
 def correct(result: QuestionResult) -> bool | None:
-    """Whether the judges' majority takes an answer for correct; None before it is judged."""
+    """Return whether the majority of judges accepts an answer; None before it is judged."""
     judgments = result.judgments.get(ANSWER)
     return None if judgments is None else majority(judgments)
 
 
 def accuracy(results: Sequence[QuestionResult]) -> float | None:
-    """Share in [0, 1] of the judged answers that are correct; None where none is judged."""
+    """Return the share in [0, 1] of judged answers that are correct; None if none is judged."""
     judged = [one for one in map(correct, results) if one is not None]
     return sum(judged) / len(judged) if judged else None
 
 
 def judged_fama(result: QuestionResult) -> Fama | None:
-    """FAMA of an answer by the judges' majority on each criterion (Memora 4.2, C); None before all are judged."""
+    """Compute FAMA of an answer by the majority of judges for each criterion (Memora 4.2, C); None before all are judged."""
     criteria = result.question.criteria
     if not criteria or not all(criterion.id in result.judgments for criterion in criteria):
         return None

@@ -1,4 +1,4 @@
-"""Leak rate: how much of what no longer holds is served as true."""
+"""Leak rate: how many of the invalid items are returned as true."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from hindsight_evals.metrics.stating import stated
 
 
 def leak_rate(context: Context, items: Sequence[Item]) -> float | None:
-    """Share in [0, 1] of the invalidated items that a context states as true; None where none is invalidated."""
+    """Return the share in [0, 1] of invalid items that a context states as true; None without invalid items."""
     gone = [item for item in items if not item.valid]
     return sum(stated(context, item) for item in gone) / len(gone) if gone else None

@@ -1,4 +1,4 @@
-"""nDCG of a context: how early the evidence comes (Järvelin and Kekäläinen 2002)."""
+"""nDCG of a context: how early the evidence appears (Järvelin and Kekäläinen 2002)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hindsight_evals.memory_system import Context
 
 
 def ndcg(context: Context, evidence: AbstractSet[str]) -> float | None:
-    """Discounted gain of the served texts over the ideal order, in [0, 1]; None for a question without evidence.
+    """Return the discounted gain of the returned texts relative to the ideal order, in [0, 1]; None without evidence.
 
-    A text gains 1 if it stands on a turn of evidence that none before it stood on, so that saying the same again gains
-    nothing; at rank i, from 1, that counts 1 / log2(i + 1). Ideal is one turn of evidence a text from the first rank on, and
-    a text that stands on several is worth no more than one: 1.0 is reached where every turn has a text of its own, or where
-    no turn is left after the texts that gained.
+    A text gains 1 if it is based on an evidence turn on which no earlier text is based, so that repetitions gain
+    nothing. At rank i, from 1, a gain counts 1 / log2(i + 1). The ideal order has one evidence turn per text from the
+    first rank on, and a text based on several turns counts as one. So 1.0 is reached if every turn has its own text, or
+    if no turn is left after the texts that gained.
     """
     if not evidence:
         return None

@@ -1,4 +1,4 @@
-"""Whether a text states an item of the ground truth: by its words and numbers, without a model."""
+"""Whether a text states an item of the ground truth, by its words and numbers, without a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from hindsight_evals.episode import Item
 from hindsight_evals.memory_system import Context, ServedText
 
-WORDS_NEEDED = 2 / 3  # extraction paraphrases: of an item's words so many must be there, of its numbers all
+WORDS_NEEDED = 2 / 3  # share of an item's words that a text must contain, since extraction paraphrases
 
 _WORD = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+")
 _EMPTY_WORDS = frozenset(
@@ -46,12 +46,12 @@ _DIGITS = {
         ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1
     )
 }
-_ENDINGS = (("es", "s"), ("ing", "ed"), ("e",))  # a plural first, then what stands before it
+_ENDINGS = (("es", "s"), ("ing", "ed"), ("e",))  # a plural first, then the endings before it
 _SHORTEST_STEM = 3
 
 
 def stem(word: str) -> str:
-    """A word without its endings: a plural first, then -ing or -ed, then -e."""
+    """Return a word without its endings: a plural first, then -ing or -ed, then -e."""
     for endings in _ENDINGS:
         for ending in endings:
             if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
@@ -61,7 +61,7 @@ def stem(word: str) -> str:
 
 
 def tokens_of(text: str, stemmed: Callable[[str], str] = stem) -> tuple[frozenset[str], frozenset[str]]:
-    """Numbers and stemmed words of a text; "4,000.50" is 4000.5, "three" is 3, words that say nothing are left out."""
+    """Return the numbers and stemmed words of a text without stop words; "4,000.50" is 4000.5 and "three" is 3."""
     found = [token.casefold().replace(",", "") for token in _WORD.findall(text)]
     found = [_DIGITS.get(token, token) for token in found]
     numbers = {
@@ -72,7 +72,7 @@ def tokens_of(text: str, stemmed: Callable[[str], str] = stem) -> tuple[frozense
 
 
 def says(text: str, wanted: str) -> bool:
-    """Whether a text holds all the numbers and two thirds of the words of another; nothing says a text without any."""
+    """Return whether a text contains all numbers and two thirds of the words of another text; False if that has none."""
     numbers, words = tokens_of(wanted)
     if not numbers and not words:
         return False
@@ -81,9 +81,9 @@ def says(text: str, wanted: str) -> bool:
 
 
 def said_of(text: str, conversation: str) -> str:
-    """Of a text's words those that a conversation says, in their order; empty where none of them means anything.
+    """Return those of a text's words that a conversation contains, in order; empty if none of them has content.
 
-    Ground truth is worded as its author had it, and holds more than anybody was told: what was not said cannot be asked for.
+    The ground truth contains more than the conversations say; what was not said cannot be expected.
     """
     numbers, words = tokens_of(conversation)
 
@@ -96,7 +96,10 @@ def said_of(text: str, conversation: str) -> str:
 
 
 def states(served: ServedText, item: Item) -> bool:
-    """Whether a served text states an item as true: it stands on a turn that did, says it, and does not mark it withdrawn."""
+    """Return whether a returned text states an item as true.
+
+    It must be based on a turn that stated the item, contain its words, and not mark it as withdrawn.
+    """
     return (
         bool(served.sources & item.sources)
         and says(served.text, item.text)
@@ -105,5 +108,5 @@ def states(served: ServedText, item: Item) -> bool:
 
 
 def stated(context: Context, item: Item) -> bool:
-    """Whether anything in a context states an item as true."""
+    """Return whether a text in a context states an item as true."""
     return any(states(served, item) for served in context.served)

@@ -1,4 +1,4 @@
-"""Wrongly withdrawn: what holds, and a system no longer takes for true."""
+"""Wrongly withdrawn: valid items that a system no longer considers true."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hindsight_evals.metrics.stating import stated
 
 
 def wrongly_withdrawn(held: Context, items: Iterable[Item]) -> tuple[str, ...]:
-    """Texts of the valid items that nothing a system still holds states, although it was told each of them.
+    """Return the texts of valid items that the system no longer states, although it was told each of them.
 
-    Extraction may have lost one as well as retraction; given gold facts, only retraction can.
+    The cause may be extraction or retraction; with gold facts, it is retraction.
 
     Args:
-        held: everything it takes for true.
-        items: of the ground truth.
+        held: everything that the system considers true.
+        items: the items of the ground truth.
     """
     return tuple(item.text for item in items if item.valid and not stated(held, item))

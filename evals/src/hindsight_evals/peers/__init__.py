@@ -1,4 +1,4 @@
-"""Systems to evaluate, ours among them: one a file, all behind `MemorySystem`."""
+"""The systems under evaluation, this package included: one file each, all with the interface `MemorySystem`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HOMES: Mapping[str, tuple[str, str]] = {
     "langmem": ("langmem", "LANGMEM"),
     "mem0": ("mem0", "MEM0"),
 }
-"""Module and name of every system, in the order of tables."""
+"""Module and name of each system, in the order of tables."""
 
 _NEEDED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "bm25s": (("bm25s", "Stemmer"), "bm25s PyStemmer"),
@@ -38,34 +38,34 @@ _NEEDED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "langmem": (("langmem",), "langmem"),
     "mem0": (("mem0", "qdrant_client", "posthog"), "mem0ai"),
 }
-"""Modules that must be importable, and what to install where one is missing."""
+"""Modules that must be importable, and what to install if one is missing."""
 
 
 def names() -> tuple[str, ...]:
-    """Names of all systems, in the order of tables."""
+    """Return the names of all systems, in the order of tables."""
     return tuple(_HOMES)
 
 
 def missing(name: str) -> str | None:
-    """What to install for a system; None where all it needs is there."""
+    """Return what to install for a system; None if everything is installed."""
     modules, install = _NEEDED.get(name, ((), ""))
     return None if all(_is_there(module) for module in modules) else install
 
 
 def installed() -> Iterator[str]:
-    """Names of the systems that can be evaluated here."""
+    """Yield the names of the installed systems."""
     return (name for name in _HOMES if missing(name) is None)
 
 
 def peer(name: str) -> Peer:
-    """A system by its name.
+    """Return a system by name.
 
     Raises:
-        InvalidRequest: there is none of that name.
-        MissingDependency: what it needs is not installed.
+        InvalidRequest: the name is unknown.
+        MissingDependency: a package that it needs is not installed.
     """
     if name not in _HOMES:
-        raise InvalidRequest("system", f"there is none called {name!r}", f"Choose of: {', '.join(_HOMES)}.")
+        raise InvalidRequest("system", f"{name!r} is not a known system", f"Use one of: {', '.join(_HOMES)}.")
     if install := missing(name):
         raise MissingDependency(name, f"Run: pip install {install}")
     module, attribute = _HOMES[name]
@@ -74,7 +74,7 @@ def peer(name: str) -> Peer:
 
 
 def _is_there(module: str) -> bool:
-    """Whether a module can be found; its packages are imported on the way."""
+    """Return whether a module can be found; this imports the packages that contain it."""
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:

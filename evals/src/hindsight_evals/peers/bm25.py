@@ -1,4 +1,4 @@
-"""bm25s alone: BM25 over English stems, the index made anew when texts came."""
+"""bm25s: BM25 over English stems; the index is rebuilt after texts were added."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hindsight_evals.peers.ranked import RankedSystem
 
 
 class Bm25Texts:
-    """Texts and, once asked, their index."""
+    """Texts and, after the first search, their index."""
 
     def __init__(self) -> None:
         self._stem = Stemmer.Stemmer("english")
@@ -24,12 +24,12 @@ class Bm25Texts:
         self._lock = Lock()
 
     def add(self, texts: Sequence[MemoryText]) -> None:
-        """Keep texts; the index is made when they are searched."""
+        """Add texts; the index is built at the next search."""
         self._texts += texts
         self._index = None
 
     def rank(self, question: str, depth: int) -> list[str]:
-        """Texts that share a word with the question, best first."""
+        """Return the texts that share a word with the question, best first."""
         with self._lock:
             index = self._index = self._index or self._indexed()
             words = self._tokenised([question])

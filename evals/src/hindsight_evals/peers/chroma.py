@@ -1,4 +1,4 @@
-"""Chroma alone: a persistent collection, cosine, with the texts' moments as metadata."""
+"""Chroma: a persistent collection with cosine distance and the texts' times as metadata."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ChromaTexts:
     """One collection.
 
     Args:
-        collection: chromadb's.
-        embedder: makes its vectors.
+        collection: the Chroma collection.
+        embedder: the embedder of its vectors.
     """
 
     def __init__(self, collection: Collection, embedder: Embedder) -> None:
@@ -37,7 +37,7 @@ class ChromaTexts:
         )
 
     def rank(self, question: str, depth: int) -> list[str]:
-        """The collection's nearest."""
+        """Return the nearest texts of the collection."""
         vector = self._embedder.embed_query(question).reshape(1, -1)
         wanted = min(depth, self._collection.count())
         return self._collection.query(query_embeddings=vector, n_results=wanted, include=[])["ids"][0]

@@ -1,4 +1,4 @@
-"""Full context: everything that was ever said, in order, whatever the budget: the ceiling of presence, and of leaks."""
+"""Full context: all texts, in order, regardless of the budget; the upper limit of presence and of leaks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hindsight_integrations.models.protocols import TokenCounter
 
 
 class FullContext:
-    """Every text, in the order told."""
+    """All texts, in the order in which they were retained."""
 
     def __init__(self, tokens: TokenCounter) -> None:
         self._tokens = tokens
@@ -28,7 +28,7 @@ class FullContext:
         }
 
     def recall(self, question: str, *, moment: datetime, max_tokens: int) -> Context:  # noqa: ARG002 - of no use to it
-        """All of it."""
+        """Return all texts."""
         return Context(tuple(self._texts.values()))
 
 

@@ -1,4 +1,4 @@
-"""Ours: a bank an episode, with the engine's own recall, and reflect for what it answers itself."""
+"""This package: one bank per episode, with the engine's own recall, and reflect for answers."""
 
 from __future__ import annotations
 
@@ -14,29 +14,33 @@ from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Recal
 from hindsight_integrations.model.documents import document_text
 from hindsight_integrations.models.protocols import LanguageModel, Reranker
 
-MOST_LISTED = 10_000  # memories of a page
+MOST_LISTED = 10_000  # memories per page
 
 
 class HindsightSystem:
-    """One bank. Its files are the engine's data directory, so that a killed run goes on; a session again is one memory."""
+    """One bank.
+
+    Its files are the engine's data directory, so that a killed run can continue; retaining a session again changes
+    nothing.
+    """
 
     def __init__(self, bank: MemoryBank) -> None:
         self._bank = bank
 
     def retain(self, session: Session) -> None:
-        """Keep a session with the facts given, else as the engine extracts it."""
+        """Retain a session with the given facts; without facts, the engine extracts them."""
         if session.messages:
             self._bank.retain(
                 list(session.messages), thread=session.id, timestamp=session.moment, facts=session.facts
             )
 
     def recall(self, question: str, *, moment: datetime, max_tokens: int) -> Context:
-        """What recall returns under the budget, each memory as a reader sees it."""
+        """Return the result of recall within the budget, each memory as a reader sees it."""
         found = self._bank.recall(question, max_tokens=max_tokens, query_timestamp=moment)
         return Context(tuple(_served(unit) for unit in found.units))
 
     def held(self) -> Context:
-        """Every memory that is valid now, documents with their items."""
+        """Return every memory that is valid now, documents with their items."""
         served: list[ServedText] = []
         cursor = None
         while True:
@@ -50,7 +54,7 @@ class HindsightSystem:
                 return Context(tuple(served))
 
     def answer(self, question: str, *, moment: datetime) -> str:
-        """What reflect says, asked at that moment; without a model exact sums and lists, or the best memories."""
+        """Return the answer of reflect at that time; without a model, exact sums and lists, or the best memories."""
         return self._bank.reflect(question, as_of=moment, form_opinions=False).text
 
 
@@ -61,12 +65,12 @@ def hindsight(
     reranker: Reranker | Literal["default"] | None = None,
     config: HindsightConfig | None = None,
 ) -> Peer:
-    """Ours as a system to evaluate.
+    """Create this package as a system under evaluation.
 
     Args:
-        name: for tables; another one for each way in which it is set up.
-        model: as `Hindsight.open` takes it; sessions without facts are extracted by it, and reflect answers with it.
-        reranker: as there; None reranks nothing.
+        name: its name in tables; each configuration needs a different one.
+        model: as for `Hindsight.open`; it extracts sessions without facts, and answers in reflect.
+        reranker: as for `Hindsight.open`; None disables reranking.
         config: settings; None reads them from the environment.
     """
     opened = partial(_opened, model=model, reranker=reranker, config=config)

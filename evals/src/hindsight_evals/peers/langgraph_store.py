@@ -1,4 +1,4 @@
-"""A LangGraph store with an index, searched under its namespace: what the stores that LangGraph ships have in common."""
+"""A LangGraph store with an index, searched under one namespace; the common part of LangGraph's own stores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIELD = "text"
 
 
 def index_of(place: Place) -> IndexConfig:
-    """The index of a store over the texts."""
+    """Return the configuration of a store's index over the texts."""
     return {
         "dims": place.embedder.identity.dimension,
         "embed": LangChainEmbeddings(place.embedder),
@@ -26,14 +26,17 @@ class StoredTexts:
     """One namespace of a store.
 
     Attributes:
-        namespace: it.
+        namespace: the namespace.
     """
 
     def __init__(self, store: BaseStore, episode: str) -> None:
         self._store, self.namespace = store, ("memories", episode)
 
     def add(self, texts: Sequence[MemoryText]) -> None:
-        """Put texts under their ids, in as few batches as have no text twice: InMemoryStore fails on such (langgraph 1.2)."""
+        """Put texts under their ids, in as few batches as possible without equal texts in one batch.
+
+        InMemoryStore fails if a batch contains a text twice (langgraph 1.2).
+        """
         waiting = list(texts)
         while waiting:
             batch = {text.text: text for text in reversed(waiting)}
@@ -41,9 +44,12 @@ class StoredTexts:
             waiting = [text for text in waiting if batch[text.text] is not text]
 
     def _put(self, text: MemoryText) -> PutOp:
-        """Names the field it is found by: SqliteStore overlooks its index's `fields`, and would embed the moment too (3.1.2)."""
+        """Create a put that names the field to index.
+
+        SqliteStore ignores its index's `fields`, and would embed the time too (3.1.2).
+        """
         return PutOp(self.namespace, text.id, {FIELD: text.text, "moment": text.moment.isoformat()}, [FIELD])
 
     def rank(self, question: str, depth: int) -> list[str]:
-        """The store's own search."""
+        """Return the results of the store's search."""
         return [item.key for item in self._store.search(self.namespace, query=question, limit=depth)]

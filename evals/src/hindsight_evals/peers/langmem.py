@@ -15,14 +15,14 @@ from hindsight_evals.peers.ranked import RankedSystem
 
 
 class SearchedTexts(StoredTexts):
-    """A namespace that is searched by the tool."""
+    """A namespace that is searched with langmem's tool."""
 
     def __init__(self, store: InMemoryStore, episode: str) -> None:
         super().__init__(store, episode)
         self._tool = create_search_memory_tool(self.namespace, store=store)
 
     def rank(self, question: str, depth: int) -> list[str]:
-        """What the tool answers."""
+        """Return the results of the tool."""
         return [item["key"] for item in json.loads(self._tool.invoke({"query": question, "limit": depth}))]
 
 

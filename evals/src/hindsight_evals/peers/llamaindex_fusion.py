@@ -21,7 +21,7 @@ from hindsight_integrations.models.protocols import Embedder
 
 
 class SharedEmbedding(BaseEmbedding):  # type: ignore[misc] # mypy does not follow LlamaIndex
-    """The one embedder under LlamaIndex's interface."""
+    """The shared embedder with LlamaIndex's interface."""
 
     _embedder: Embedder = PrivateAttr()
 
@@ -45,7 +45,7 @@ class SharedEmbedding(BaseEmbedding):  # type: ignore[misc] # mypy does not foll
 
 
 class FusedNodes:
-    """Nodes in a vector index; BM25's index is made when they are searched."""
+    """Nodes in a vector index; the BM25 index is built when they are searched."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._index = VectorStoreIndex([], embed_model=SharedEmbedding(embedder))
@@ -54,14 +54,14 @@ class FusedNodes:
         self._lock = Lock()
 
     def add(self, texts: Sequence[MemoryText]) -> None:
-        """Insert a node a text."""
+        """Insert one node per text."""
         nodes = [TextNode(id_=text.id, text=text.text) for text in texts]
         self._index.insert_nodes(nodes)
         self._nodes += nodes
         self._retriever = None
 
     def rank(self, question: str, depth: int) -> list[str]:
-        """By both retrievers, for the question itself: no other questions are made up, so no model is asked."""
+        """Search with both retrievers for the question itself; no further questions are generated, so no model is called."""
         with self._lock:
             retriever = self._retriever = self._retriever or self._fusion(depth)
         return [node.node.node_id for node in retriever.retrieve(question)]

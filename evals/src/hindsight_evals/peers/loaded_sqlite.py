@@ -1,4 +1,4 @@
-"""SQLite connections that have sqlite-vec, also where Python was built without loadable extensions."""
+"""SQLite connections with sqlite-vec, even if Python was built without loadable extensions."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ SHARED_LIBRARY = "libsqlite3.so.0"
 
 
 class _HasIt(sqlite3.Connection):
-    """A connection that sqlite-vec is loaded into already, for code that loads it itself."""
+    """A connection into which sqlite-vec is loaded already, for code that loads it itself."""
 
     def enable_load_extension(self, enabled: bool, /) -> None:
-        """Nothing is left to be loaded."""
+        """Do nothing: the extension is loaded already."""
 
     def load_extension(self, name: str, /) -> None:
-        """It is."""
+        """Do nothing: the extension is loaded already."""
 
 
 @contextmanager
 def with_vectors(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection as SqliteStore.from_conn_string makes it, into which sqlite-vec is or can be loaded.
+    """Open a connection as SqliteStore.from_conn_string does, with sqlite-vec loaded or loadable.
 
-    A Python that refuses to load extensions still has them in the SQLite library that it shares with the process: the entry point
-    is registered there while the connection is made.
+    If Python cannot load extensions, sqlite-vec is registered in the SQLite library that Python shares with the
+    process, while the connection is opened.
 
     Raises:
-        MissingDependency: this Python neither loads extensions nor shares its SQLite library.
+        MissingDependency: this Python can neither load extensions nor share its SQLite library.
     """
     if hasattr(sqlite3.Connection, "enable_load_extension"):
         with closing(sqlite3.connect(path, check_same_thread=False, isolation_level=None)) as connection:

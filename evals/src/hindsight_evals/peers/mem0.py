@@ -1,4 +1,4 @@
-"""mem0 with `infer=False`: texts kept as they are, its search over a local Qdrant; no model is asked, nothing is reported home."""
+"""mem0 with `infer=False`: texts stored verbatim and its search over a local Qdrant, without model calls or telemetry."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class Mem0Texts:
     """The memories of one user.
 
     Args:
-        memory: mem0's.
-        user: whose.
+        memory: mem0's Memory object.
+        user: the user's id.
     """
 
     def __init__(self, memory: Any, user: str) -> None:  # noqa: ANN401 - mem0 is not always installed
         self._memory, self._user = memory, user
 
     def add(self, texts: Sequence[MemoryText]) -> None:
-        """Add texts one by one, as its interface has it."""
+        """Add texts one by one, as mem0's interface requires."""
         for text in texts:
             self._memory.add(text.text, user_id=self._user, infer=False, metadata={"text_id": text.id})
 
     def rank(self, question: str, depth: int) -> list[str]:
-        """Its search, without a floor: the budget decides, as for all."""
+        """Return the results of its search, without a minimum score, since the budget limits all systems."""
         found = self._memory.search(question, filters={"user_id": self._user}, top_k=depth, threshold=0.0)
         return [each["metadata"]["text_id"] for each in found["results"]]
 
@@ -39,10 +39,10 @@ class Mem0Texts:
 @contextmanager
 def _opened(place: Place) -> Iterator[MemorySystem]:
     with environment({"MEM0_TELEMETRY": "False", "MEM0_DIR": str(place.folder / "settings")}):
-        from mem0 import Memory  # reads both when it is imported
+        from mem0 import Memory  # it reads both variables when it is imported
     logging.getLogger("mem0").setLevel(
         logging.ERROR
-    )  # it tells at every memory which of its extras are absent
+    )  # it logs at every memory which of its extras are missing
     memory = Memory.from_config(
         {
             "vector_store": {

@@ -1,4 +1,4 @@
-"""Texts by the cosine of their vectors, exactly: what the plain systems of our own share."""
+"""Exact search of texts by the cosine of their vectors, shared by our own plain systems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class NearestTexts:
     """Vectors in one matrix.
 
     Attributes:
-        ids: of the texts, by row.
+        ids: ids of the texts, by row.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -24,17 +24,17 @@ class NearestTexts:
         self._vectors: list[Matrix] = []
 
     def add(self, texts: Sequence[MemoryText]) -> None:
-        """Keep texts, each a row."""
+        """Add texts, one row each."""
         self._vectors.append(self._embedder.embed_documents([text.text for text in texts]))
         self.ids += [text.id for text in texts]
 
     def rows(self, question: str, depth: int) -> IntArray:
-        """Rows nearest to a question, (at most depth,), best first; of equals the earlier."""
+        """Return the rows nearest to a question, (at most depth,), best first; the earlier one in a tie."""
         if len(self._vectors) > 1:
             self._vectors = [np.concatenate(self._vectors)]
         scores = self._vectors[0] @ self._embedder.embed_query(question)
         return np.argsort(-scores, kind="stable")[:depth].astype(np.int64)
 
     def rank(self, question: str, depth: int) -> list[str]:
-        """Ids nearest to a question, best first."""
+        """Return the ids nearest to a question, best first."""
         return [self.ids[row] for row in self.rows(question, depth).tolist()]

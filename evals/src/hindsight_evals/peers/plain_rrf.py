@@ -1,6 +1,6 @@
-"""The very texts of our memories under plain fusion: cosine and BM25 by reciprocal rank, nothing withdrawn, nothing else.
+"""The texts of our memories with plain fusion: cosine and BM25 by reciprocal rank, without withdrawals.
 
-What the engine does beyond this is what it gains: the graph, times, validity.
+The difference to the engine shows what its other parts contribute: the graph, times, validity.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from hindsight_integrations.models.protocols import Embedder
 
 
 class FusedTexts:
-    """Vectors, and words in the engine's own keyword index."""
+    """Vectors, and a keyword index of the engine."""
 
     def __init__(self, embedder: Embedder, keywords: KeywordIndex) -> None:
         self._near, self._keywords = NearestTexts(embedder), keywords
 
     def add(self, texts: Sequence[MemoryText]) -> None:
-        """Keep texts in both."""
+        """Add texts to both."""
         rows = np.arange(len(self._near.ids), len(self._near.ids) + len(texts), dtype=np.int64)
         self._near.add(texts)
         self._keywords.upsert(rows, [text.text for text in texts])
         self._keywords.refresh()
 
     def rank(self, question: str, depth: int) -> list[str]:
-        """By both lists (paper eq. 15)."""
+        """Fuse both lists (paper eq. 15)."""
         lists = {
             Channel.SEMANTIC: self._near.rows(question, depth),
             Channel.KEYWORD: self._keywords.search(question, depth).ids,

@@ -1,4 +1,4 @@
-"""Stores that keep texts and rank them for a question, as systems: their best texts, packed to the budget."""
+"""Systems made from stores that only rank texts: their best texts are packed into the budget."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from hindsight_evals.packing import packed
 from hindsight_integrations.models.protocols import TokenCounter
 
 DEPTH = 500
-"""Texts asked for: more than fill the largest budget, whatever their length."""
+"""Number of texts requested, which is more than the largest budget can contain."""
 
 
 class TextStore(Protocol):
-    """Keeps texts and ranks them. One writer; ranked by several threads at once."""
+    """Stores texts and ranks them. One writer; several threads may rank at once."""
 
     def add(self, texts: Sequence[MemoryText]) -> None:
-        """Keep texts that it does not keep yet; at least one."""
+        """Add texts that are not stored yet; at least one."""
         ...
 
     def rank(self, question: str, depth: int) -> Iterable[str]:
-        """Ids of the texts nearest to a question, best first, at most so many."""
+        """Return the ids of at most `depth` texts nearest to a question, best first."""
         ...
 
 
 class RankedSystem:
-    """A text store under a token budget. What becomes untrue stays: nothing tells a store of texts.
+    """A text store with a token budget. Texts that become untrue stay, because nothing tells the store.
 
     Args:
-        store: what ranks.
-        tokens: counts what a text costs.
+        store: the store.
+        tokens: the token counter.
     """
 
     def __init__(self, store: TextStore, tokens: TokenCounter) -> None:
@@ -40,7 +40,7 @@ class RankedSystem:
         self._texts: dict[str, ServedText] = {}
 
     def retain(self, session: Session) -> None:
-        """Keep every text of a session that is not kept yet."""
+        """Add the texts of a session that are not stored yet."""
         new = [text for text in session.texts if text.id not in self._texts]
         if not new:
             return
@@ -50,7 +50,7 @@ class RankedSystem:
             self._texts[text.id] = ServedText(text.text, text.sources, count)
 
     def recall(self, question: str, *, moment: datetime, max_tokens: int) -> Context:  # noqa: ARG002 - it knows no time
-        """The best that fit; nothing where nothing is kept."""
+        """Return the best texts that fit the budget; none if the store is empty."""
         if not self._texts:
             return Context(())
         return packed((self._texts[found] for found in self._store.rank(question, DEPTH)), max_tokens)

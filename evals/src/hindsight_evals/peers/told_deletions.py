@@ -1,6 +1,6 @@
-"""A vector store that is told the gold deletions: what a store of texts could do at best if somebody knew what to delete.
+"""A vector store from which the gold deletions are removed: the best possible result of a plain store with perfect deletions.
 
-What a system serves that withdraws by itself is measured against this: the rest of the gap to plain stores is bookkeeping.
+It is the reference for systems that withdraw memories themselves.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hindsight_evals.peers.ranked import RankedSystem
 
 
 class ToldDeletions:
-    """Keeps texts, and deletes those that say what the ground truth withdraws, wholly: a text is there or not."""
+    """Stores texts, and deletes those that contain what the ground truth withdraws; a text is deleted as a whole."""
 
     def __init__(self, place: Place) -> None:
         self._gone: set[str] = set()
@@ -25,14 +25,14 @@ class ToldDeletions:
         self._texts: dict[str, MemoryText] = {}
 
     def retain(self, session: Session) -> None:
-        """Delete what the session makes untrue, then keep its texts."""
+        """Delete the texts that the session makes untrue, then add its texts."""
         for withdrawal in session.withdrawals:
             self._delete(withdrawal)
         self._ranked.retain(session)
         self._texts |= {text.id: text for text in session.texts}
 
     def recall(self, question: str, *, moment: datetime, max_tokens: int) -> Context:
-        """The nearest of what was not deleted."""
+        """Return the nearest texts that were not deleted."""
         return self._ranked.recall(question, moment=moment, max_tokens=max_tokens)
 
     def _delete(self, withdrawal: GoldWithdrawal) -> None:
@@ -44,7 +44,7 @@ class ToldDeletions:
 
 
 class _Standing:
-    """The nearest texts without those that are gone."""
+    """The nearest texts without deleted ones."""
 
     def __init__(self, near: NearestTexts, gone: set[str]) -> None:
         self._near, self._gone = near, gone

@@ -1,4 +1,4 @@
-"""Reports: a run's results as tables and plots, in Markdown and HTML. The same results give the same bytes."""
+"""Reports: a run's results as tables and plots, in Markdown and HTML. Equal results give identical files."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ TITLE = "Evaluation"
 
 
 def write_report(run: Path, *, prices: Mapping[str, Price] | None = None) -> Path:
-    """Write `report.md`, `report.html` and, apart from them since no two runs take the same, `times.md`.
+    """Write `report.md`, `report.html` and, in a separate file because it differs between runs, `times.md`.
 
     Args:
         run: the run's folder.
-        prices: by model, for a million tokens.
+        prices: prices by model, per million tokens.
 
     Returns:
         The path of report.md.
@@ -55,13 +55,13 @@ def write_report(run: Path, *, prices: Mapping[str, Price] | None = None) -> Pat
 
 
 def _facts(config: RunConfig, run: Path, prices: Mapping[str, Price]) -> list[tuple[str, str]]:
-    """What results depend on, and what models cost."""
+    """Return the settings on which the results depend, and the cost of the models."""
     facts = [
         ("version", f"{config.version} {config.commit}".strip()),
         ("episodes", ", ".join(config.episodes)),
         ("systems", ", ".join(config.systems)),
         (
-            "settings of ours",
+            "settings of this package",
             ", ".join(f"{name}={value}" for name, value in config.settings.items()) or "defaults",
         ),
     ]

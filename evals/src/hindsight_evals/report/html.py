@@ -1,4 +1,4 @@
-"""A report as one HTML page that loads nothing."""
+"""A report as one HTML page without external resources."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ figure { margin: 1rem 0; } svg { max-width: 100%; height: auto; }
 def as_html(
     title: str, facts: Sequence[tuple[str, str]], tables: Sequence[Table], plots: Sequence[tuple[str, str]]
 ) -> str:
-    """A heading, what the run is, plots and tables.
+    """Return a page with a heading, the facts about the run, plots and tables.
 
     Args:
-        title: of the page.
+        title: the title of the page.
         facts: names and values.
-        tables: in order.
+        tables: the tables, in order.
         plots: captions and SVG.
     """
     known = "".join(f"<li>{escape(name)}: {escape(value)}</li>" for name, value in facts)
@@ -46,6 +46,6 @@ def _table(table: Table) -> str:
 
 
 def _cell(text: str) -> str:
-    """A cell; what Markdown sets between asterisks is strong."""
+    """Return a table cell; text between asterisks becomes bold, as in Markdown."""
     parts = escape(text).split("**")
     return f"<td>{''.join(f'<strong>{part}</strong>' if place % 2 else part for place, part in enumerate(parts))}</td>"

@@ -8,7 +8,7 @@ from hindsight_evals.report.tables import Table
 
 
 def as_markdown(title: str, facts: Sequence[tuple[str, str]], tables: Sequence[Table]) -> str:
-    """A heading, what the run is, and its tables."""
+    """Return a heading, the facts about the run, and its tables."""
     known = "\n".join(f"- {name}: {value}" for name, value in facts)
     return "\n\n".join([f"# {title}", known, *map(_table, tables)]) + "\n"
 

@@ -1,4 +1,4 @@
-"""Every metric of every result, in small: what tables and plots are made of."""
+"""Each metric of each result, from which tables and plots are made."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from hindsight_evals.results import QuestionResult
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One question put to one system under one budget; a measure that does not apply is None.
+    """The measures of one question, system and budget; a measure that does not apply is None.
 
     Attributes:
-        system, dataset, period, kind: as of the result.
+        system, dataset, period, kind: as in the result.
         question: episode and id.
         budget: tokens allowed.
-        tokens: tokens served.
-        recall, corrected_recall: evidence recall by the raw key and by the corrected one.
-        ndcg: of the served texts.
-        fama: of the context.
+        tokens: tokens returned.
+        recall, corrected_recall: evidence recall by the original key and by the corrected one.
+        ndcg: nDCG of the returned texts.
+        fama: FAMA of the context.
         leaks: leak rate.
-        withdrawn: how many valid items the system no longer holds.
-        valid: how many there are.
+        withdrawn: number of valid items that the system no longer considers true.
+        valid: number of valid items.
     """
 
     system: str
@@ -49,29 +49,29 @@ class Measured:
 
     @property
     def passed(self) -> float | None:
-        """Whether all that holds is stated and nothing else: 1 or 0; None without items."""
+        """Return 1 if all valid items and no others are stated, else 0; None without items."""
         return None if self.fama is None else float(self.fama.mpa == self.fama.faa == 1)
 
     @property
     def context_fama(self) -> float | None:
-        """FAMA of the context as a number."""
+        """Return FAMA of the context as a number."""
         return None if self.fama is None else self.fama.fama
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One answer; a measure that does not apply is None.
+    """The measures of one answer; a measure that does not apply is None.
 
     Attributes:
-        system, dataset, period, kind: as of the result.
+        system, dataset, period, kind: as in the result.
         question: episode and id.
-        by: who answered.
-        tokens: of the context it was answered from; 0 where the system answered itself.
-        answerable: whether there was an answer to give.
-        correct: by the judges' majority.
-        fama: of the answer, by criteria.
-        exact: whether it gives the number asked for.
-        votes: yes or no of each judge, by what was judged.
+        by: the reader.
+        tokens: tokens of the context from which it was written; 0 if the system answered itself.
+        answerable: whether the question has an answer.
+        correct: whether the majority of judges accepts it.
+        fama: FAMA of the answer, by its criteria.
+        exact: whether it contains the expected number.
+        votes: yes or no of each judge, by the judged item.
     """
 
     system: str
@@ -89,7 +89,7 @@ class Answered:
 
 
 def measured(result: QuestionResult) -> Iterator[Measured]:
-    """A result under each budget."""
+    """Yield the measures of a result for each budget."""
     asked = result.question
     corrected = asked.correction.evidence if asked.correction else asked.evidence
     for budget, context in result.contexts.items():
@@ -112,7 +112,7 @@ def measured(result: QuestionResult) -> Iterator[Measured]:
 
 
 def answered(result: QuestionResult) -> Answered | None:
-    """What became of a result's answer; None before there is one."""
+    """Return the measures of a result's answer; None without an answer."""
     answer, asked = result.answer, result.question
     if answer is None:
         return None
@@ -139,7 +139,7 @@ def answered(result: QuestionResult) -> Answered | None:
 
 
 def mean(values: Iterable[float | bool | None]) -> float | None:
-    """The mean of those that apply; None where none does."""
+    """Return the mean of the values that apply; None if none does."""
     known = [float(value) for value in values if value is not None]
     return sum(known) / len(known) if known else None
 
@@ -147,7 +147,7 @@ def mean(values: Iterable[float | bool | None]) -> float | None:
 def paired(
     rows: Sequence[Measured], ours: str, other: str, measure: Callable[[Measured], float | None]
 ) -> tuple[list[float], list[float]]:
-    """A measure of two systems on the questions to which it applies for both, in the same order."""
+    """Return a measure of two systems for the questions to which it applies in both, in the same order."""
     of_ours = {
         row.question: value for row in rows if row.system == ours and (value := measure(row)) is not None
     }

@@ -1,4 +1,4 @@
-"""Plots as SVG: measures by budget, and context FAMA from the shortest period to the longest."""
+"""Plots as SVG: measures by budget, and context FAMA by period."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hindsight_evals.report.tables import BY_BUDGET
 
 PERIODS = ("week", "weekly", "month", "monthly", "quarter", "quarterly", "year")
 COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#666666")
-"""Told apart by people with any colour vision (Okabe and Ito 2008); the first system is black."""
+"""Colours that people with any colour vision can distinguish (Okabe and Ito 2008); the first system is black."""
 
 PLOTTED = ("evidence recall, %", "context FAMA, %", "superseded facts leaked, %")
 
 
 def plots(rows: Sequence[Measured], systems: Sequence[str], budget: int) -> Iterator[tuple[str, str]]:
-    """Captions and SVG of every plot that has something to show; none where matplotlib is not installed."""
+    """Yield captions and SVG of each plot with data; nothing without matplotlib."""
     try:
         import matplotlib as mpl
     except ModuleNotFoundError:
@@ -49,7 +49,7 @@ def _lines(
     place: Callable[[Measured], int | str],
     measure: Callable[[Measured], float | None],
 ) -> str:
-    """A line a system over the ticks."""
+    """Draw a line per system over the ticks."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4.5), layout="constrained")
@@ -74,7 +74,7 @@ def _lines(
 
 
 def _same_every_time(svg: str) -> str:
-    """From the element on, with ids that do not change from run to run, and no address but the namespaces'."""
+    """Return the SVG element with ids that do not change between runs, and without addresses except namespaces."""
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     names: dict[str, str] = {}
     for name in re.findall(r'id="([^"]+)"', svg):

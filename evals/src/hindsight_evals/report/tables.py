@@ -1,4 +1,4 @@
-"""The tables of a report, each from the measures of a run."""
+"""The tables of a report, made from the measures of a run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hindsight_evals.report.measures import Answered, Measured, mean, paired
 from hindsight_evals.results import Timings
 
 ORACLES = ("vectors-told-deletions", "full-context")
-"""Systems that are told, or serve all: what others are measured by, never best themselves."""
+"""Reference systems, which are told about deletions or return everything; they are never marked as best."""
 
-NONE = "–"  # noqa: RUF001 - what does not apply
+NONE = "–"  # noqa: RUF001 - shown where a measure does not apply
 
 Measure = Callable[[Measured], float | None]
 
@@ -25,9 +25,9 @@ class Table:
     """A table of texts.
 
     Attributes:
-        title: what it shows.
-        header: of the columns.
-        rows: of as many cells.
+        title: the title.
+        header: the column headings.
+        rows: the rows, each with one cell per column.
     """
 
     title: str
@@ -46,11 +46,11 @@ BY_BUDGET: tuple[tuple[str, Measure], ...] = (
     ),
     ("superseded facts leaked, %", lambda row: row.leaks),
 )
-"""What is shown for every system and budget."""
+"""The measures that are shown for every system and budget."""
 
 
 def by_budget(rows: Sequence[Measured], systems: Sequence[str]) -> Iterator[Table]:
-    """Every measure of `BY_BUDGET` of each dataset, a row a system, a column a budget."""
+    """Yield each measure of `BY_BUDGET` for each dataset, with a row per system and a column per budget."""
     budgets = sorted({row.budget for row in rows})
     for dataset in sorted({row.dataset for row in rows} - {"forgetting"}):
         of_it = [row for row in rows if row.dataset == dataset]
@@ -68,7 +68,7 @@ def by_budget(rows: Sequence[Measured], systems: Sequence[str]) -> Iterator[Tabl
 
 
 def by_task(rows: Sequence[Measured], systems: Sequence[str], budget: int) -> Iterator[Table]:
-    """Context FAMA (presence / absence) of each dataset by period and kind, a column a system; best in bold."""
+    """Yield context FAMA (presence / absence) of each dataset by period and kind, with a column per system and the best in bold."""
     for dataset in sorted({row.dataset for row in rows} - {"forgetting"}):
         of_it = [row for row in rows if row.dataset == dataset and row.fama is not None]
         of_it = [row for row in of_it if row.budget == budget or row.system == "full-context"]
@@ -83,7 +83,7 @@ def by_task(rows: Sequence[Measured], systems: Sequence[str], budget: int) -> It
 
 
 def forgetting(rows: Sequence[Measured], systems: Sequence[str], budget: int) -> Iterator[Table]:
-    """Forgetting cases passed, by form and family: all that holds is stated, and nothing else."""
+    """Yield the passed forgetting cases by form and family; a case passes if all valid items and no others are stated."""
     of_it = [row for row in rows if row.dataset == "forgetting"]
     of_it = [row for row in of_it if row.budget == budget or row.system == "full-context"]
     for period, form in _grouped(of_it, lambda row: row.period):
@@ -96,7 +96,7 @@ def forgetting(rows: Sequence[Measured], systems: Sequence[str], budget: int) ->
 
 
 def withdrawals(rows: Sequence[Measured]) -> Iterator[Table]:
-    """Valid items that a system no longer holds, of those it was told; of systems that can list what they hold."""
+    """Yield the number of valid items that a system no longer considers true, for systems that can list what they consider true."""
     listing = {(row.system, row.question): row for row in rows if row.withdrawn is not None and row.valid}
     lines = []
     for (dataset, period), some in _grouped([*listing.values()], lambda row: (row.dataset, row.period)):
@@ -112,7 +112,7 @@ def withdrawals(rows: Sequence[Measured]) -> Iterator[Table]:
 
 
 def differences(rows: Sequence[Measured], systems: Sequence[str], budget: int) -> Iterator[Table]:
-    """The first system minus each other, question by question, with 95 % intervals."""
+    """Yield the differences between the first system and each other one, question by question, with 95 % intervals."""
     first, *others = systems
     for dataset in sorted({row.dataset for row in rows}):
         of_it = [row for row in rows if row.dataset == dataset]
@@ -127,7 +127,7 @@ def differences(rows: Sequence[Measured], systems: Sequence[str], budget: int) -
 
 
 def answers(rows: Sequence[Answered], systems: Sequence[str]) -> Iterator[Table]:
-    """What judges and exact sums say of the answers, beside what their contexts cost."""
+    """Yield the scores of the answers by judges and exact sums, and the cost of their contexts."""
     for (dataset, period), some in _grouped(rows, lambda row: (row.dataset, row.period)):
         lines = []
         for kind, of_kind in [*_grouped(some, lambda row: row.kind), ("all", some)]:
@@ -135,12 +135,12 @@ def answers(rows: Sequence[Answered], systems: Sequence[str]) -> Iterator[Table]
                 mine = [row for row in of_kind if row.system == system]
                 if mine:
                     lines.append((kind, system, *_answer_cells(mine)))
-        header = ("kind", "system", "questions", "correct", "left open rightly", "FAMA", "exact", "tokens")
+        header = ("kind", "system", "questions", "correct", "correctly left open", "FAMA", "exact", "tokens")
         yield Table(f"{dataset} {period}: answers, %", header, tuple(lines))
 
 
 def agreement(rows: Sequence[Answered]) -> Iterator[Table]:
-    """Cohen's kappa of every two judges."""
+    """Yield Cohen's kappa of each pair of judges."""
     votes: dict[str, dict[str, bool]] = {}
     for row in rows:
         for judge, given in row.votes.items():
@@ -152,13 +152,13 @@ def agreement(rows: Sequence[Answered]) -> Iterator[Table]:
 
 
 def times(timings: Sequence[Timings], systems: Sequence[str]) -> Iterator[Table]:
-    """Seconds of ingest and milliseconds of recall; of one machine, and not the same in any two runs."""
+    """Yield seconds of ingest and milliseconds of recall; they depend on the machine and differ between runs."""
     lines = []
     for system in systems:
         for took in (each for each in timings if each.system == system):
             recalls = sorted(ms for each in took.recall_ms.values() for ms in each)
             middle, slow = recalls[len(recalls) // 2], recalls[int(0.95 * (len(recalls) - 1))]
-            ingest = f"{took.ingest_s:.1f}" + (" (rest of one that was killed)" if took.resumed else "")
+            ingest = f"{took.ingest_s:.1f}" + (" (rest of a killed run)" if took.resumed else "")
             a_session = f"{1000 * took.ingest_s / max(took.sessions, 1):.1f}"
             lines.append((system, took.episode, str(took.sessions), ingest, a_session, f"{middle:.1f} / {slow:.1f}", f"{took.peak_mib:.0f}"))  # fmt: skip
     if lines:
@@ -167,7 +167,7 @@ def times(timings: Sequence[Timings], systems: Sequence[str]) -> Iterator[Table]
             "episode",
             "sessions",
             "ingest s",
-            "ms a session",
+            "ms per session",
             "recall ms p50 / p95",
             "peak MiB of the process",
         )
@@ -179,7 +179,7 @@ K = TypeVar("K", str, tuple[str, str])
 
 
 def _grouped(rows: Sequence[T], key: Callable[[T], K]) -> list[tuple[K, list[T]]]:
-    """Rows by what a key gives, in the key's order."""
+    """Group rows by a key, sorted by key."""
     return [(name, list(some)) for name, some in groupby(sorted(rows, key=key), key)]
 
 
