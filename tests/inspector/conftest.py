@@ -10,9 +10,7 @@ import pytest
 from inspected_memory import Inspector, build
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 
-CHROMIUM = which("chromium") or which(
-    "google-chrome"
-)  # without either, what `playwright install chromium` brought
+CHROMIUM = which("chromium") or which("google-chrome")  # None: what `playwright install` brought
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

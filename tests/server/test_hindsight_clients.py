@@ -176,6 +176,7 @@ def test_the_llamaindex_package(url: str) -> None:
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 
 
+@pytest.mark.timeout(1200)
 def test_no_request_of_the_openapi_description_breaks_the_server(url: str) -> None:
     """Whatever the description allows, or nearly allows, is answered below 500."""
     description = schemathesis.openapi.from_url(f"{url}/openapi.json", headers=HEADERS)

@@ -112,9 +112,9 @@ def milliseconds(rows: Iterable[Row], passes: int, code: str = "en") -> list[flo
 
 def _timed(row: Row, rules: TimeRules) -> float:
     reference, zone = datetime.fromisoformat(row["asked"]), ZoneInfo(row["zone"])
-    started = time.perf_counter()
+    started = time.process_time()
     find_window(row["question"], reference, zone, rules=rules)
-    return (time.perf_counter() - started) * 1000
+    return (time.process_time() - started) * 1000
 
 
 def main(arguments: list[str] | None = None) -> int:

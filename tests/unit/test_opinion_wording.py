@@ -101,6 +101,6 @@ def test_any_text_gets_an_answer(text: str) -> None:
 def test_no_text_takes_long(piece: str) -> None:
     """Repetitive texts are checked quickly."""
     text = (piece * LONGEST_OPINION)[: LONGEST_OPINION - 1]
-    began = time.perf_counter()
+    began = time.process_time()
     fault(text, KNOWN_LANGUAGES)
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5

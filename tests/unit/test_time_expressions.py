@@ -516,9 +516,9 @@ def test_a_title_dates_no_event_and_what_was_said_may(statement: str, dated: str
 
 
 def test_a_page_of_quotation_marks_is_read_in_a_moment() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for mark in ('"', "'", "\u201e", " '"):
         find_window(f"{mark}a May 2023 b" * 300, datetime(2024, 6, 12, tzinfo=UTC), rules=TIME_RULES)
         find_window(mark * 3000, datetime(2024, 6, 12, tzinfo=UTC), rules=TIME_RULES)
         find_window("a: B " * 600, datetime(2024, 6, 12, tzinfo=UTC), rules=TIME_RULES)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

@@ -58,6 +58,6 @@ def test_a_page_of_nothing_but_times_is_read_in_a_moment(code: str, words: str) 
     rules = LANGUAGES[code].times
     assert rules is not None
     find_window("", datetime(2024, 6, 12, tzinfo=UTC), rules=rules)  # compiles
-    started = time.perf_counter()
+    started = time.process_time()
     find_window(words * 100_000, datetime(2024, 6, 12, tzinfo=UTC), rules=rules)
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0
