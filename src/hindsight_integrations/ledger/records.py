@@ -345,8 +345,23 @@ _MEASURES = (
 )
 
 
+_OF_KINDS = (
+    select(records.c.unit, records.c.kind, record_categories.c.name)
+    .outerjoin(record_categories, refers(records.c.category, record_categories))
+    .where(records.c.bank == bindparam("bank"), among(records.c.kind, "kinds"))
+    .order_by(records.c.unit, records.c.ordinal)
+)
+
+
 class RecordReader(Reader):
     """Reads of records."""
+
+    def of_kinds(self, bank: str, kinds: Iterable[RecordKind]) -> list[tuple[int, RecordKind, str]]:
+        """Return (row id of the unit, kind, category) of all records of these kinds, invalid units included, by unit."""
+        values = {kind.value for kind in kinds}
+        with self._at(bank) as (connection, row):
+            stored = connection.execute(_OF_KINDS, {"bank": row, "kinds": values}).all()
+        return [(int(unit), RecordKind(kind), name or "") for unit, kind, name in stored]
 
     def rows(self, bank: str, *, kind: RecordKind | None = None, category: str | None = None) -> IntArray:
         """Return row ids of all units with a record of this kind and category (None means any), ascending.
