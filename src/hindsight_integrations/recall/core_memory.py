@@ -9,7 +9,7 @@ bank without lasting facts (messages stored verbatim) the best matches replace t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -115,11 +115,13 @@ class PromptMemories:
         ids: row ids in display order, (n,).
         scores: final scores, (n,); memories outside the ranking get its lowest score.
         reasons: the reason of each row that is included for a reason other than its rank, by row id.
+        lists: row ids of the lists that the question is about, by kind.
     """
 
     ids: IntArray
     scores: Float64Array
     reasons: dict[int, RecallReason]
+    lists: Mapping[RecordKind, IntArray] = field(default_factory=dict)
 
 
 def asks_nothing(run: RecallContext) -> bool:
@@ -150,10 +152,12 @@ def memories_to_pack(
         return PromptMemories(
             rows, _scores(rows, ranking), dict.fromkeys(rows.tolist(), RecallReason.OVERVIEW)
         )
-    core = more = rest = listed = likely.ids[:0]
+    core = more = rest = likely.ids[:0]
+    lists: dict[RecordKind, IntArray] = {}
     if not only_states(run.query.text):
         shown = {digest.kind for digest in records}
-        listed = record_lists(run, likely.ids, run.selected.mask, shown=shown)
+        lists = record_lists(run, likely.ids, run.selected.mask, shown=shown)
+    listed = np.concatenate([likely.ids[:0], *lists.values()])
     if run.query.include_core and run.query.k is None:
         with timed(run.trace, "core") as detail:
             core, more = _core(run, ranking, filtered)
@@ -169,7 +173,7 @@ def memories_to_pack(
     reasons |= {row: RecallReason.REQUEST for row in more.tolist() if row not in found}
     reasons |= {row: RecallReason.LISTED for row in listed.tolist() if row not in found}
     reasons |= dict.fromkeys(core.tolist(), RecallReason.CORE)
-    return PromptMemories(ids, _scores(ids, ranking), reasons)
+    return PromptMemories(ids, _scores(ids, ranking), reasons, lists)
 
 
 def _shown_by(run: RecallContext, records: Sequence[RecordDigest]) -> IntArray:

@@ -25,6 +25,7 @@ from hindsight_integrations.recall.includes import (
 from hindsight_integrations.recall.packing import hydrate, in_better_order, in_order, pack_units
 from hindsight_integrations.recall.plan import selection, why_nothing
 from hindsight_integrations.recall.record_digest import record_digests
+from hindsight_integrations.recall.record_lists import cut_lists
 from hindsight_integrations.recall.rerank import (
     Ranking,
     TurnOrder,
@@ -119,6 +120,7 @@ def _packed(
         units = hydrate(packed, run, channels.lists, shown.reasons)
     if len(shown.ids) and not len(packed.ids):
         notes.append(f"budget: none of {len(shown.ids)} memories fits into {query.max_tokens} tokens")
+    notes += cut_lists(shown.lists, packed.ids)
     result = RecallResult(
         confidence=recall_confidence(run, answering(units, found), found, records),
         units=in_order(units.values(), query.order),

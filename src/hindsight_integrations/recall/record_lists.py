@@ -8,7 +8,7 @@ fill the budget: a wrong guess costs the end of the ranking.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 
 import numpy as np
@@ -37,8 +37,8 @@ DATED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
 
 def record_lists(
     run: RecallContext, ranking: IntArray, allowed: BoolArray, *, shown: Collection[RecordKind] = ()
-) -> IntArray:
-    """Return the row ids of the memories on the lists that a question is about, the most relevant list first.
+) -> dict[RecordKind, IntArray]:
+    """Return the row ids of the memories on the lists that a question is about, by kind, the most relevant list first.
 
     Empty with `k` or `min_scores`, which ask for the best matches only, and if the question only names a time.
 
@@ -50,7 +50,7 @@ def record_lists(
     """
     query, view = run.query, run.view
     if query.k is not None or query.min_scores != MinScores() or run.time_alone:
-        return ranking[:0]
+        return {}
     with timed(run.trace, "lists") as detail:
         votes = _votes(run, ranking)
         kinds = Counter[RecordKind]()
@@ -59,24 +59,37 @@ def record_lists(
         named = [kind for kind in CURRENT if _is_named(kind, run)]
         voted = [kind for kind, count in kinds.most_common() if count >= LEAST_VOTES]
         places = {row: place for place, row in enumerate(ranking.tolist())}
-        lists: list[int] = []
+        lists: dict[RecordKind, IntArray] = {}
         for kind in dict.fromkeys([*named, *voted]):
             if kind in shown:
                 continue
             categories = {row: name for row, _, name in view.ledger.records.of_kinds(view.bank, [kind])}
             if kind is RecordKind.PREFERENCE and kind not in named:
                 categories = {row: name for row, name in categories.items() if votes[kind, name]}
-            rows = current_records(run, kind, np.fromiter(categories, np.int64), allowed).tolist()
-            if kind is not RecordKind.EVENT:
-                rows.sort(key=lambda row: (-votes[kind, categories[row]], places.get(row, len(places)), -row))
-            if (
-                kind in DATED
-                and costs(np.array(rows, np.int64), {}, view.columns, query.form).sum() > query.max_tokens
-            ):
+            rows = current_records(run, kind, np.fromiter(categories, np.int64), allowed)
+            if kind in DATED and costs(rows, {}, view.columns, query.form).sum() > query.max_tokens:
                 continue  # a part of the amounts is worth no more than the best matches
+            if kind is not RecordKind.EVENT:
+                order = [
+                    (-votes[kind, categories[row]], places.get(row, len(places)), -row)
+                    for row in rows.tolist()
+                ]
+                rows = rows[sorted(range(len(rows)), key=order.__getitem__)]
             detail[kind.value] = len(rows)
-            lists += rows
-    return np.fromiter(dict.fromkeys(lists), np.int64)
+            lists[kind] = rows
+    return lists
+
+
+def cut_lists(lists: Mapping[RecordKind, IntArray], packed: IntArray) -> Iterator[str]:
+    """Yield a note for each list that did not fit the budget.
+
+    Args:
+        lists: the lists, as row ids.
+        packed: row ids of the memories that fit.
+    """
+    for kind, rows in lists.items():
+        if (shown := int(np.isin(rows, packed).sum())) < len(rows):
+            yield f"lists: cut, {shown} of {len(rows)} memories with {kind.value} records fit the budget"
 
 
 def _is_named(kind: RecordKind, run: RecallContext) -> bool:
