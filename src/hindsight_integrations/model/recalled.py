@@ -58,7 +58,7 @@ class RecallReason(StrEnum):
 _REASONS = {
     RecallReason.CORE: "core memory",
     RecallReason.REQUEST: "possibly needed for the request",
-    RecallReason.LISTED: "completes a list",
+    RecallReason.LISTED: "listed",
     RecallReason.OVERVIEW: "the question asks for an overview",
     RecallReason.SMALL_BANK: "small bank, returned as a whole",
 }

@@ -58,14 +58,13 @@ def record_lists(
             kinds[kind] += count
         named = [kind for kind in CURRENT if _is_named(kind, run)]
         voted = [kind for kind, count in kinds.most_common() if count >= LEAST_VOTES]
+        sorts = {kind: dict[int, str]() for kind in [*named, *voted] if kind not in shown}
+        for row, kind, category in view.ledger.records.of_kinds(view.bank, sorts) if sorts else ():
+            if kind is not RecordKind.PREFERENCE or kind in named or votes[kind, category]:
+                sorts[kind][row] = category
         places = {row: place for place, row in enumerate(ranking.tolist())}
         lists: dict[RecordKind, IntArray] = {}
-        for kind in dict.fromkeys([*named, *voted]):
-            if kind in shown:
-                continue
-            categories = {row: name for row, _, name in view.ledger.records.of_kinds(view.bank, [kind])}
-            if kind is RecordKind.PREFERENCE and kind not in named:
-                categories = {row: name for row, name in categories.items() if votes[kind, name]}
+        for kind, categories in sorts.items():
             rows = current_records(run, kind, np.fromiter(categories, np.int64), allowed)
             if kind in DATED and costs(rows, {}, view.columns, query.form).sum() > query.max_tokens:
                 continue  # a part of the amounts is worth no more than the best matches
