@@ -356,11 +356,24 @@ _OF_KINDS = (
 class RecordReader(Reader):
     """Reads of records."""
 
-    def of_kinds(self, bank: str, kinds: Iterable[RecordKind]) -> list[tuple[int, RecordKind, str]]:
-        """Return (row id of the unit, kind, category) of all records of these kinds, invalid units included, by unit."""
-        values = {kind.value for kind in kinds}
+    def of_kinds(
+        self, bank: str, kinds: Iterable[RecordKind], units: IntArray | None = None
+    ) -> list[tuple[int, RecordKind, str]]:
+        """Return (row id of the unit, kind, category) of the records of these kinds, invalid units included, by unit.
+
+        Args:
+            bank: the bank's name.
+            kinds: the kinds.
+            units: row ids of the units to read; None reads all.
+        """
+        statement, values = _OF_KINDS, {"kinds": {kind.value for kind in kinds}}
+        if units is not None:
+            statement, values = (
+                statement.where(among(records.c.unit, "units")),
+                values | {"units": units.tolist()},
+            )
         with self._at(bank) as (connection, row):
-            stored = connection.execute(_OF_KINDS, {"bank": row, "kinds": values}).all()
+            stored = connection.execute(statement, {"bank": row, **values}).all()
         return [(int(unit), RecordKind(kind), name or "") for unit, kind, name in stored]
 
     def rows(self, bank: str, *, kind: RecordKind | None = None, category: str | None = None) -> IntArray:

@@ -7,12 +7,13 @@ fill the budget: a wrong guess costs the end of the ranking.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from itertools import islice
+from typing import TypeAlias
 
 import numpy as np
 
+from hindsight_integrations.errors import StorageError
 from hindsight_integrations.indexes.columns import valid_at
 from hindsight_integrations.indexes.temporal import event_moments, overlaps
 from hindsight_integrations.language.record_questions import open_tasks
@@ -24,15 +25,18 @@ from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.recall.context import RecallContext, timed
 from hindsight_integrations.recall.packing import costs
 
-EXAMINED = 100  # best matches among which voters are sought (chosen by hand)
-VOTERS = 12  # best matches with records, which determine the lists (chosen by hand)
-LEAST_VOTES = 4  # minimum number of voters of a kind that is listed (chosen by hand)
+VOTERS = 12  # matches with current records, the most similar to the question, which determine the lists (chosen by hand)
+LEAST_VOTES = 3  # minimum number of voters of a kind that is listed (chosen by hand)
+SHORT = 0.1  # maximum share of the budget of a list for which one voter suffices (chosen by hand)
 MOST_TASKS = 500  # latest tasks that are read, because a text may mark a task as done (no source)
 
 CURRENT = (RecordKind.GOAL, RecordKind.TASK, RecordKind.EVENT, RecordKind.PREFERENCE)
 """Kinds whose valid records are a list by themselves."""
 DATED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
 """Kinds that are listed only for a time: what was bought this week."""
+
+Sort: TypeAlias = tuple[RecordKind, str]
+"""A kind of record, and a category."""
 
 
 def record_lists(
@@ -52,22 +56,23 @@ def record_lists(
     if query.k is not None or query.min_scores != MinScores() or run.time_alone:
         return {}
     with timed(run.trace, "lists") as detail:
-        votes = _votes(run, ranking)
-        kinds = Counter[RecordKind]()
-        for (kind, _), count in votes.items():
-            kinds[kind] += count
+        votes = _votes(run, ranking, allowed)
         named = [kind for kind in CURRENT if _is_named(kind, run)]
-        voted = [kind for kind, count in kinds.most_common() if count >= LEAST_VOTES]
-        sorts = {kind: dict[int, str]() for kind in [*named, *voted] if kind not in shown}
+        sorts = {
+            kind: dict[int, str]() for kind in (*named, *(kind for kind, _ in votes)) if kind not in shown
+        }
         for row, kind, category in view.ledger.records.of_kinds(view.bank, sorts) if sorts else ():
             if kind is not RecordKind.PREFERENCE or kind in named or votes[kind, category]:
                 sorts[kind][row] = category
         places = {row: place for place, row in enumerate(ranking.tolist())}
         lists: dict[RecordKind, IntArray] = {}
+        tokens: dict[RecordKind, int] = {}
         for kind, categories in sorts.items():
             rows = current_records(run, kind, np.fromiter(categories, np.int64), allowed)
-            if kind in DATED and costs(rows, {}, view.columns, query.form).sum() > query.max_tokens:
-                continue  # a part of the amounts is worth no more than the best matches
+            tokens[kind] = int(costs(rows, {}, view.columns, query.form).sum())
+            listed = kind in named or _is_listed(kind, tokens[kind], votes, query.max_tokens)
+            if not listed or not len(rows):
+                continue
             if kind is not RecordKind.EVENT:
                 order = [
                     (-votes[kind, categories[row]], places.get(row, len(places)), -row)
@@ -76,7 +81,16 @@ def record_lists(
                 rows = rows[sorted(range(len(rows)), key=order.__getitem__)]
             detail[kind.value] = len(rows)
             lists[kind] = rows
-    return lists
+    # A list that is cut is worth less than one that is complete, so short lists precede long ones.
+    return dict(sorted(lists.items(), key=lambda item: (item[0] not in named, tokens[item[0]])))
+
+
+def _is_listed(kind: RecordKind, tokens: int, votes: Counter[Sort], budget: int) -> bool:
+    """Return whether a list has enough votes: one if it is short, more if it is long; amounts only if all of them fit."""
+    count = sum(number for (of_kind, _), number in votes.items() if of_kind is kind)
+    if kind in DATED and tokens > budget:
+        return False
+    return count >= LEAST_VOTES or (count > 0 and tokens <= SHORT * budget)
 
 
 def cut_lists(lists: Mapping[RecordKind, IntArray], packed: IntArray) -> Iterator[str]:
@@ -97,14 +111,31 @@ def _is_named(kind: RecordKind, run: RecallContext) -> bool:
     return any(pattern.search(run.query.text.lower()) for pattern in patterns if pattern)
 
 
-def _votes(run: RecallContext, ranking: IntArray) -> Counter[tuple[RecordKind, str]]:
-    """Count the kinds and categories of the best matches with records that may be listed."""
-    kinds = CURRENT if run.window is None else (*CURRENT, *DATED)
-    sorts = (
-        {(record.kind, record.category) for record in unit.records if record.kind in kinds}
-        for unit in run.units(ranking[:EXAMINED]).values()
-    )
-    return Counter(sort for some in islice(filter(None, sorts), VOTERS) for sort in some)
+def _votes(run: RecallContext, ranking: IntArray, allowed: BoolArray) -> Counter[Sort]:
+    """Count the kinds and categories of the records among the matches that are most similar to the question.
+
+    Only the similarity counts here: in the ranking, purchases and finished tasks crowd out the few records of a list. Events that
+    are over vote too, since they show what the question is about; amounts only if they are of its time.
+    """
+    view = run.view
+    voters: dict[int, set[Sort]] = defaultdict(set)
+    for row, kind, category in view.ledger.records.of_kinds(view.bank, CURRENT, ranking):
+        voters[row].add((kind, category))
+    if run.window is not None:
+        dated = defaultdict[RecordKind, dict[int, str]](dict)
+        for row, kind, category in view.ledger.records.of_kinds(view.bank, DATED, ranking):
+            dated[kind][row] = category
+        for kind, categories in dated.items():
+            for row in current_records(run, kind, np.fromiter(categories, np.int64), allowed).tolist():
+                voters[row].add((kind, categories[row]))
+    rows = np.fromiter(voters, np.int64)
+    rows = rows[view.columns.allowed(rows, allowed)]
+    try:
+        nearness = np.nan_to_num(view.scorer.similarities(run.vector, rows))
+    except StorageError:
+        return Counter()
+    nearest = rows[np.argsort(-nearness, kind="stable")][:VOTERS]
+    return Counter(sort for row in nearest.tolist() for sort in voters[row])
 
 
 def current_records(run: RecallContext, kind: RecordKind, rows: IntArray, allowed: BoolArray) -> IntArray:
