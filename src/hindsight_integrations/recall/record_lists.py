@@ -42,7 +42,7 @@ Sort: TypeAlias = tuple[RecordKind, str]
 def record_lists(
     run: RecallContext, ranking: IntArray, allowed: BoolArray, *, shown: Collection[RecordKind] = ()
 ) -> dict[RecordKind, IntArray]:
-    """Return the row ids of the memories on the lists that a question is about, by kind, the most relevant list first.
+    """Return the row ids of the memories on the lists that a question is about, by kind: lists that it names first, then short ones.
 
     Empty with `k` or `min_scores`, which ask for the best matches only, and if the question only names a time.
 
@@ -58,38 +58,36 @@ def record_lists(
     with timed(run.trace, "lists") as detail:
         votes = _votes(run, ranking, allowed)
         named = [kind for kind in CURRENT if _is_named(kind, run)]
-        sorts = {
+        categories = {
             kind: dict[int, str]() for kind in (*named, *(kind for kind, _ in votes)) if kind not in shown
         }
-        for row, kind, category in view.ledger.records.of_kinds(view.bank, sorts) if sorts else ():
+        for row, kind, category in view.ledger.records.of_kinds(view.bank, categories) if categories else ():
             if kind is not RecordKind.PREFERENCE or kind in named or votes[kind, category]:
-                sorts[kind][row] = category
+                categories[kind][row] = category
         places = {row: place for place, row in enumerate(ranking.tolist())}
-        lists: dict[RecordKind, IntArray] = {}
-        tokens: dict[RecordKind, int] = {}
-        for kind, categories in sorts.items():
-            rows = current_records(run, kind, np.fromiter(categories, np.int64), allowed)
-            tokens[kind] = int(costs(rows, {}, view.columns, query.form).sum())
-            listed = kind in named or _is_listed(kind, tokens[kind], votes, query.max_tokens)
-            if not listed or not len(rows):
+        lists: list[tuple[bool, int, RecordKind, IntArray]] = []
+        for kind, category_of in categories.items():
+            rows = current_records(run, kind, np.fromiter(category_of, np.int64), allowed)
+            tokens = int(costs(rows, {}, view.columns, query.form).sum())
+            if not len(rows) or not (kind in named or _is_listed(kind, tokens, votes, query.max_tokens)):
                 continue
             if kind is not RecordKind.EVENT:
                 order = [
-                    (-votes[kind, categories[row]], places.get(row, len(places)), -row)
+                    (-votes[kind, category_of[row]], places.get(row, len(places)), -row)
                     for row in rows.tolist()
                 ]
                 rows = rows[sorted(range(len(rows)), key=order.__getitem__)]
+            lists.append((kind not in named, tokens, kind, rows))
             detail[kind.value] = len(rows)
-            lists[kind] = rows
     # A list that is cut is worth less than one that is complete, so short lists precede long ones.
-    return dict(sorted(lists.items(), key=lambda item: (item[0] not in named, tokens[item[0]])))
+    return {kind: rows for _, _, kind, rows in sorted(lists, key=lambda entry: entry[:2])}
 
 
 def _is_listed(kind: RecordKind, tokens: int, votes: Counter[Sort], budget: int) -> bool:
     """Return whether a list has enough votes: one if it is short, more if it is long; amounts only if all of them fit."""
-    count = sum(number for (of_kind, _), number in votes.items() if of_kind is kind)
     if kind in DATED and tokens > budget:
         return False
+    count = sum(number for (voted, _), number in votes.items() if voted is kind)
     return count >= LEAST_VOTES or (count > 0 and tokens <= SHORT * budget)
 
 
@@ -118,24 +116,25 @@ def _votes(run: RecallContext, ranking: IntArray, allowed: BoolArray) -> Counter
     are over vote too, since they show what the question is about; amounts only if they are of its time.
     """
     view = run.view
-    voters: dict[int, set[Sort]] = defaultdict(set)
-    for row, kind, category in view.ledger.records.of_kinds(view.bank, CURRENT, ranking):
-        voters[row].add((kind, category))
-    if run.window is not None:
-        dated = defaultdict[RecordKind, dict[int, str]](dict)
-        for row, kind, category in view.ledger.records.of_kinds(view.bank, DATED, ranking):
-            dated[kind][row] = category
-        for kind, categories in dated.items():
-            for row in current_records(run, kind, np.fromiter(categories, np.int64), allowed).tolist():
-                voters[row].add((kind, categories[row]))
-    rows = np.fromiter(voters, np.int64)
-    rows = rows[view.columns.allowed(rows, allowed)]
+    categories: dict[RecordKind, dict[int, str]] = defaultdict(dict)
+    kinds = CURRENT if run.window is None else (*CURRENT, *DATED)
+    for row, kind, category in view.ledger.records.of_kinds(view.bank, kinds, ranking):
+        categories[kind][row] = category
+    voters: list[tuple[int, Sort]] = []
+    for kind, category_of in categories.items():
+        rows = np.fromiter(category_of, np.int64)
+        rows = (
+            current_records(run, kind, rows, allowed)
+            if kind in DATED
+            else rows[view.columns.allowed(rows, allowed)]
+        )
+        voters += [(row, (kind, category_of[row])) for row in rows.tolist()]
     try:
-        nearness = np.nan_to_num(view.scorer.similarities(run.vector, rows))
+        nearness = view.scorer.similarities(run.vector, np.array([row for row, _ in voters], np.int64))
     except StorageError:
         return Counter()
-    nearest = rows[np.argsort(-nearness, kind="stable")][:VOTERS]
-    return Counter(sort for row in nearest.tolist() for sort in voters[row])
+    nearest = np.argsort(-np.nan_to_num(nearness), kind="stable")[:VOTERS]
+    return Counter(voters[place][1] for place in nearest.tolist())
 
 
 def current_records(run: RecallContext, kind: RecordKind, rows: IntArray, allowed: BoolArray) -> IntArray:
