@@ -29,8 +29,7 @@ def test_threads_tasks_banks_and_engines_do_not_disturb_each_other() -> None:
 
 
 @pytest.mark.promise(
-    "With `worker=True`, waiting work is done automatically, and each task takes effect exactly "
-    "once, even if the process is killed at any moment."
+    "With `worker=True`, waiting tasks run automatically, and each takes effect exactly once, even if the process is killed at any moment."
 )
 def test_every_task_has_its_effect_once_whoever_is_killed(tmp_path: Path) -> None:
     """Killed six times in the midst of their work, a process with a worker and `hindsight-memory work` together do every
@@ -72,8 +71,7 @@ def test_processes_on_one_database_lose_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise(
-    "An opinion's confidence is what a single delivery of its evidence gives, even if evidence is "
-    "delivered twice, late, or interrupted by a kill."
+    "An opinion's confidence is the same as if its evidence had been delivered exactly once, even if it is delivered twice, late, or interrupted by a kill."
 )
 def test_whatever_is_killed_every_opinion_is_what_one_delivery_gives(tmp_path: Path) -> None:
     """Killed after the assessments of evidence, in reflections and in retains, a bank holds after each step what it would have

@@ -1,6 +1,6 @@
 """Long-term memory for AI agents, inside your own Python process.
 
-Importing this package loads the standard library and pydantic only; a name brings in its own module when it is used.
+Importing this package loads only pydantic and the standard library. Each public name imports its module on first use.
 """
 
 from __future__ import annotations
@@ -342,7 +342,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # a type checker shall go on naming what is not there
+if not TYPE_CHECKING:  # a module-level __getattr__ would stop type checkers from reporting unknown names
 
     def __getattr__(name: str) -> object:
         return lazy_attribute(__name__, _HOME_OF, name)

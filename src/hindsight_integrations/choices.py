@@ -1,4 +1,4 @@
-"""Enum arguments, which callers pass as a member or its string."""
+"""Arguments with a fixed set of values, given as an enum member or its string."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def choice(kind: type[Choice], value: Choice | str, field: str) -> Choice:
 
 
 def as_choices(settings: object, **kinds: type[StrEnum]) -> None:
-    """Convert fields with strings to enum members; unknown values raise InvalidRequest."""
+    """Convert string fields of a settings object to enum members; unknown values raise InvalidRequest."""
     for name, kind in kinds.items():
         object.__setattr__(settings, name, choice(kind, getattr(settings, name), name))

@@ -32,7 +32,8 @@ class KeywordBackend(StrEnum):
 
 
 CONNECTIONS = 8
-"""Connections to PostgreSQL for reads, and as many for writes: a dozen processes fit into its default limit of 100."""
+"""Default number of PostgreSQL connections for reads, and the same number for writes. Six processes that use all of their
+connections stay below the server's default limit of 100."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +41,16 @@ class StorageConfig:
     """Storage backends and their limits.
 
     Attributes:
-        vectors: the vector index; EXACT compares with every vector and needs no Chroma.
+        vectors: the vector index; EXACT compares a query with every vector and does not need Chroma.
         keywords: the keyword index, see `KeywordBackend`.
         reader_threads: maximum number of threads that read from the ledger and search.
-        open_banks: maximum number of banks with open indexes, at least 1; the least recently used is closed,
-            and reopened on next use. A small open bank takes 3 MB and 8 files, a large one the size of its
-            memories.
+        open_banks: maximum number of banks with open indexes, at least 1. The least recently used bank is closed,
+            and reopened on next use. A small open bank takes 3 MB and 8 files; a large one needs memory for
+            all its memories.
         server_directory: the data directory of an engine opened by Agent Server; `open` always gets an
             explicit one.
-        connections: maximum number of connections to PostgreSQL for reads, and as many for writes; so many
-            banks can be written at the same time.
+        connections: maximum number of PostgreSQL connections for reads, and the same number for writes, which
+            is how many banks can be written at the same time.
     """
 
     vectors: VectorBackend | str = VectorBackend.CHROMA
@@ -65,20 +66,20 @@ class StorageConfig:
         for name, least in (("open_banks", 1), ("connections", 2)):
             if getattr(self, name) < least:
                 raise InvalidRequest(
-                    name, f"{getattr(self, name)} is less than {least}", f"Allow {least} or more."
+                    name, f"{getattr(self, name)} is less than {least}", f"Use {least} or more."
                 )
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionConfig:
-    """Maximum age of memories, counted from their mention; by default they are kept.
+    """Maximum age of memories, counted from the time they were mentioned. By default, memories are kept.
 
-    `settle`, of a bank or of the engine, erases older ones, as `forget(before=...)` does.
+    `settle`, of a bank or of the engine, erases older memories in the same way as `forget(before=...)`.
 
     Attributes:
         days: maximum age in days, for every bank; None keeps everything.
         banks: maximum age in days by bank name, which overrides `days`; None keeps everything.
-        tags: maximum age in days by tag, in every bank; applies where it is shorter.
+        tags: maximum age in days by tag, in every bank; if several limits apply, the shortest counts.
     """
 
     days: float | None = None
@@ -92,22 +93,22 @@ class RetentionConfig:
             if age is not None and (isinstance(age, bool) or not isinstance(age, int | float) or not age > 0):
                 raise InvalidRequest(
                     "retention",
-                    f"{shown(age)} days is not an age ({name})",
-                    "Use more than 0, or None to keep everything.",
+                    f"{shown(age)} is not a positive number of days ({name})",
+                    "Use a number over 0, or None to keep everything.",
                 )
 
     def age_in(self, bank: str) -> timedelta | None:
-        """Return the maximum age of memories in that bank; None means they are kept.
+        """Return the maximum age of memories in a bank; None means that they are kept.
 
         Args:
-            bank: its name.
+            bank: the bank's name.
         """
         days = self.banks.get(bank, self.days)
         return None if days is None else timedelta(days=days)
 
 
 class OnChannelFailure(StrEnum):
-    """What recall does if a channel fails: raise (default), or use the others and note it in the trace."""
+    """What recall does if a channel fails: raise the error (default), or use the other channels and record the failure."""
 
     RAISE = "raise"
     DEGRADE = "degrade"
@@ -118,14 +119,14 @@ class RecallConfig:
     """Parameters of the recall pipeline (paper section 4.2).
 
     Attributes:
-        candidates: per channel, for low, mid and high effort (recall docs, "How Budget Maps to Pipeline
-            Parameters").
-        rerank_candidates: number of candidates the reranker may read, also for low, mid and high effort.
-        rerank_deadline_ms: time limit of the reranker, milliseconds.
-        neighbours: whether relevance is smoothed over neighbouring turns of a conversation.
+        candidates: number of candidates per channel, for low, mid and high effort (recall docs, "How Budget Maps
+            to Pipeline Parameters").
+        rerank_candidates: maximum number of candidates that are reranked, for low, mid and high effort.
+        rerank_deadline_ms: time limit of the reranker in milliseconds.
+        neighbours: whether to smooth relevance over neighbouring turns of a conversation.
         boosts: whether recency and the query's time window adjust the reranker's scores, by at most 10 % each
-            (recall docs, "Stage 3: Combined Scoring (Boosts)"). Off by default: measured, they improve
-            nothing.
+            (recall docs, "Stage 3: Combined Scoring (Boosts)"). Off by default, because they did not improve
+            any of our benchmarks.
         on_channel_failure: what to do if a channel's index is broken.
     """
 
@@ -140,7 +141,7 @@ class RecallConfig:
         as_choices(self, on_channel_failure=OnChannelFailure)
 
 
-STEP = 0.15  # a of paper eq. 26: 0.70 + a = 0.85 and 0.85 - 2a = 0.55 [paper section 5.7.1]
+STEP = 0.15  # the step a of paper eq. 26: 0.70 + a = 0.85 and 0.85 - 2a = 0.55 [paper section 5.7.1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +151,9 @@ class OpinionConfig:
     Attributes:
         rule: how an assessment changes a confidence: "additive" (paper eq. 26) or "multiplicative"
             (reference).
-        step: a of eq. 26, in (0, 1); the other rule has its own rates.
+        step: the step a of eq. 26, in (0, 1); the multiplicative rule has its own rates.
         cautious_steps: whether a skeptical profile uses smaller steps.
-        delay_s: seconds between new facts and their assessment, so that many retains in a row cost one.
+        delay_s: seconds between new facts and their assessment, so that a burst of retains causes one assessment.
     """
 
     rule: UpdateRule | str = UpdateRule.ADDITIVE
@@ -167,22 +168,22 @@ class OpinionConfig:
             raise InvalidRequest("step", f"{self.step} is not between 0 and 1", "Use 0.15, as in the paper.")
         if not 0 <= self.delay_s < inf:
             raise InvalidRequest(
-                "delay_s", f"{self.delay_s} seconds is not a delay", "Use 0 or more; 60 is usual."
+                "delay_s", f"{self.delay_s} is not a delay in seconds", "Use 0 or more; 60 is usual."
             )
 
     @property
     def delay(self) -> timedelta:
-        """Delay between new facts and their assessment."""
+        """Time between new facts and their assessment."""
         return timedelta(seconds=self.delay_s)
 
 
 FEWEST_OBSERVATIONS = 3  # for an entity with enough facts [paper section A.3]
 MOST_OBSERVATIONS = 7  # paper section A.3: three to seven
-FEWEST_PROMPT_TOKENS = 500  # minimum token budget for facts: about eight long ones
+FEWEST_PROMPT_TOKENS = 500  # minimum token budget for facts; about eight long facts
 
 
 class ObservationMode(StrEnum):
-    """How entities are summarised: AUTO uses the model if there is one, else EXTRACTIVE; OFF disables it.
+    """How entities are summarised: AUTO uses the model if there is one, otherwise EXTRACTIVE; OFF disables summaries.
 
     EXTRACTIVE selects the entity's most representative facts without a model.
     """
@@ -197,16 +198,16 @@ class ObservationConfig:
     """How observations of entities are made (paper section 4.1.5).
 
     Attributes:
-        mode: see `ObservationMode`; OFF makes none and keeps existing ones.
-        delay_s: seconds between a change of an entity's facts and making its observations, so that many
-            changes in a row cost one call.
-        searchable: whether recall without `types` also searches observations; otherwise they are only shown
-            beside memories, as in the paper.
-        fewest_facts: minimum number of an entity's facts for a model call; with fewer, the facts are its
-            observations.
+        mode: see `ObservationMode`; OFF makes no new observations and keeps existing ones.
+        delay_s: seconds between a change of an entity's facts and the update of its observations, so that a
+            burst of changes causes one model call.
+        searchable: whether recall without `types` also searches observations. If False, they are only
+            returned beside memories, as in the paper.
+        fewest_facts: minimum number of an entity's facts for a model call. With fewer facts, the facts
+            themselves become its observations.
         most: maximum number of observations of an entity.
-        prompt_tokens: token budget for the facts in one model call. If they exceed it, the newest and most
-            distinct are shown, and the others are listed as left out.
+        prompt_tokens: token budget for the facts in one model call. If the facts exceed it, the newest and most
+            distinct are shown to the model, and the others are listed as omitted.
     """
 
     mode: ObservationMode | str = ObservationMode.AUTO
@@ -217,30 +218,30 @@ class ObservationConfig:
     prompt_tokens: int = 4000
 
     def __post_init__(self) -> None:
-        """Reject values that would prevent observations."""
+        """Reject values out of range."""
         as_choices(self, mode=ObservationMode)
         if not 0 <= self.delay_s < inf:
             raise InvalidRequest(
-                "delay_s", f"{self.delay_s} seconds is not a delay", "Use 0 or more; 60 is usual."
+                "delay_s", f"{self.delay_s} is not a delay in seconds", "Use 0 or more; 60 is usual."
             )
         if self.fewest_facts < 1:
-            raise InvalidRequest("fewest_facts", f"{self.fewest_facts} is less than 1", "Allow 1 or more.")
+            raise InvalidRequest("fewest_facts", f"{self.fewest_facts} is less than 1", "Use 1 or more.")
         if not 1 <= self.most <= MOST_OBSERVATIONS:
             raise InvalidRequest("most", f"{self.most} is not between 1 and {MOST_OBSERVATIONS}", "Use 7.")
         if self.prompt_tokens < FEWEST_PROMPT_TOKENS:
             raise InvalidRequest(
                 "prompt_tokens",
-                f"{self.prompt_tokens} tokens are too few for facts to summarise",
+                f"{self.prompt_tokens} tokens are not enough for the facts to summarise",
                 f"Use {FEWEST_PROMPT_TOKENS} or more.",
             )
 
     @property
     def delay(self) -> timedelta | None:
-        """Delay between a change of an entity's facts and making its observations; None if observations are off."""
+        """Time between a change of an entity's facts and the update of its observations; None if they are off."""
         return None if self.mode is ObservationMode.OFF else timedelta(seconds=self.delay_s)
 
 
-MODELS_DELAY_S = 60.0  # many retains in a row cause one refresh (chosen by hand)
+MODELS_DELAY_S = 60.0  # a burst of retains causes one refresh; chosen by hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +249,8 @@ class MentalModelConfig:
     """How mental models are kept up to date.
 
     Attributes:
-        delay_s: seconds between a change of memories and the refresh of models with trigger "auto", so that many
-            retains in a row cost one.
+        delay_s: seconds between a change of memories and the refresh of models with trigger "auto", so that a burst
+            of retains causes one refresh.
     """
 
     delay_s: float = MODELS_DELAY_S
@@ -258,12 +259,12 @@ class MentalModelConfig:
         """Reject invalid delays."""
         if not 0 <= self.delay_s < inf:
             raise InvalidRequest(
-                "delay_s", f"{self.delay_s} seconds is not a delay", "Use 0 or more; 60 is usual."
+                "delay_s", f"{self.delay_s} is not a delay in seconds", "Use 0 or more; 60 is usual."
             )
 
     @property
     def delay(self) -> timedelta:
-        """Delay between a change of memories and the refresh of mental models."""
+        """Time between a change of memories and the refresh of mental models."""
         return timedelta(seconds=self.delay_s)
 
 
@@ -280,7 +281,7 @@ class EmbedderBackend(StrEnum):
 
     @property
     def model(self) -> str:
-        """The name of its model, as banks record it."""
+        """The name of the backend's model, as banks record it."""
         match self:
             case EmbedderBackend.ONNX:
                 return "BAAI/bge-small-en-v1.5"
@@ -292,12 +293,12 @@ class EmbedderBackend(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """The local embedder, and the source of weights: a folder, else an installed package, else the hub.
+    """The local embedder, and where weights come from: a folder, else an installed package, else the model hub.
 
     Attributes:
         embedder_path: folder with the embedder's weights.
         reranker_path: folder with the reranker's weights.
-        offline: whether to download no weights.
+        offline: whether to use only weights on this machine and never download any.
         embedder: the embedder, see `EmbedderBackend`.
     """
 
@@ -320,19 +321,19 @@ def check_seconds(name: str, value: float) -> None:
         InvalidRequest: it is not a positive number.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < TOO_LONG:
-        raise InvalidRequest(name, f"{shown(value)} seconds is not a time limit", "Use 60 or more.")
+        raise InvalidRequest(name, f"{shown(value)} is not a time limit in seconds", "Use 60 or more.")
 
 
-MOST_SHOWN_MEMORIES = 100  # per passage; they also have a token budget
+MOST_SHOWN_MEMORIES = 100  # per passage; a token budget also limits them
 
 
 class ExtractionMode(StrEnum):
-    """How retain converts text to facts; AUTO is narrative with a model and verbatim without.
+    """How retain converts text to facts. AUTO means NARRATIVE if there is a model, otherwise VERBATIM.
 
-    CONCISE asks the model for one short sentence per fact; it can end memories, but not replace them or end
-    parts of them. CUSTOM is narrative with the user's guidelines appended. VERBATIM keeps each message word
-    for word: with a model it only asks which memories a person's messages end; without one, or with
-    `shown_memories=0`, it asks nothing.
+    NARRATIVE asks the model for self-contained facts. CONCISE asks for one short sentence per fact; it can
+    invalidate memories, but cannot replace them or invalidate parts of them. CUSTOM is NARRATIVE with the user's
+    guidelines appended. VERBATIM stores each message word for word; it uses a model only to find which memories
+    a person's message invalidates, and not at all with `shown_memories=0`.
     """
 
     AUTO = "auto"
@@ -343,7 +344,7 @@ class ExtractionMode(StrEnum):
 
 
 class GeneralKnowledge(StrEnum):
-    """What extraction keeps of general knowledge: one short sentence that it was discussed, nothing, or everything."""
+    """What to keep of general knowledge: a short sentence that it was discussed, nothing, or everything."""
 
     BRIEF = "brief"
     DROP = "drop"
@@ -351,9 +352,9 @@ class GeneralKnowledge(StrEnum):
 
 
 class OnModelFailure(StrEnum):
-    """What retain does with a passage if the model fails or is unreachable: raise, or queue a task.
+    """What to do with a passage if the model fails or is unreachable: raise the error, or queue the passage as a task.
 
-    VERBATIM extraction does neither: its messages are kept and end no memories.
+    VERBATIM extraction does neither: it stores the messages, which then invalidate no memories.
     """
 
     RAISE = "raise"
@@ -361,23 +362,23 @@ class OnModelFailure(StrEnum):
 
 
 class Extract(StrEnum):
-    """When the facts of a conversation's new messages are extracted; until then, recall finds the messages themselves."""
+    """When facts are extracted from new messages. Until then, recall finds the messages themselves."""
 
     TURN = "turn"
-    """At once, with a model call for each turn."""
+    """Immediately, with one model call per turn."""
     IDLE = "idle"
-    """Together, when they fill a passage, or when the conversation has been quiet for 5 minutes."""
+    """In one batch, when the messages fill a passage or none has arrived for 5 minutes."""
     SESSION = "session"
-    """Together, when `settle` ends the session, when they fill 10 passages, or after an hour without a message."""
+    """In one batch, when `settle` ends the session, the messages fill 10 passages or none has arrived for an hour."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """How long messages wait for others of their conversation before they are extracted.
+    """How long messages wait to be extracted together with later messages of their conversation.
 
     Attributes:
-        quiet: the time without a new message after which they are extracted.
-        passages: the amount of text, in passages, for which they wait at most.
+        quiet: time without a new message, after which the waiting messages are extracted.
+        passages: amount of waiting text, in passages, at which the messages are extracted.
     """
 
     quiet: timedelta
@@ -388,7 +389,7 @@ GATHERINGS: Mapping[Extract, Gathering] = {
     Extract.IDLE: Gathering(timedelta(minutes=5), passages=1),
     Extract.SESSION: Gathering(timedelta(hours=1), passages=10),
 }
-"""The waits of each choice; with TURN nothing waits."""
+"""Waiting limits for each choice; TURN does not wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,11 +398,11 @@ class ExtractionOptions:
 
     Attributes:
         on_model_failure: overrides the setting; None keeps it.
-        background: defer all model calls to tasks, except that VERBATIM extraction does not ask at all which
-            memories its messages end.
+        background: run model calls later, as tasks. VERBATIM extraction then does not check which memories its
+            messages invalidate.
         timeout_s: overrides `extraction_timeout_s`; None keeps it.
         extract: when the messages are extracted; no effect on documents.
-        namespace: the message list within the thread whose messages are extracted together.
+        namespace: identifies the message list within the thread; its messages are extracted together.
     """
 
     on_model_failure: OnModelFailure | None = None
@@ -421,21 +422,21 @@ class RetainConfig:
 
     Attributes:
         extraction: how text becomes memories, see `ExtractionMode`.
-        guidelines: added to the model's instructions by CUSTOM extraction; only with that mode.
-        on_model_failure: QUEUE never fails a retain because of the model: `settle` extracts later.
-        chunk_characters: size of a passage, which is one model call; None means 3,000, and 1,000 for CONCISE,
-            which is for small models. VERBATIM splits documents into passages of its own.
+        guidelines: text appended to the model's instructions; requires CUSTOM extraction.
+        on_model_failure: with QUEUE, no retain fails because of the model: `settle` extracts the text later.
+        chunk_characters: maximum characters of a passage. Each passage is one model call. None means 3,000, or
+            1,000 for CONCISE, which is meant for small models. VERBATIM has its own way of splitting documents.
         extraction_timeout_s: total seconds that a retain, or each item of a bulk retain, may wait for the
-            model. Facts extracted by then are kept and the rest becomes tasks (`RetainResult.queued`),
-            regardless of `on_model_failure`. None waits for all of it.
-        source_turns: whether to store the text of retained messages besides the memories made from it.
-            Messages that wait for extraction are stored and found in any case.
-        shown_memories: maximum number of the bank's valid memories, nearest to a passage, that are shown to
-            the model with it to find out which of them have ended; 0 shows none, None means 16, and 6 for
-            CONCISE. With 0, VERBATIM makes no model calls.
+            model. Facts extracted by then are kept, and the remaining passages become tasks
+            (`RetainResult.queued`), regardless of `on_model_failure`. None means no limit.
+        source_turns: whether to store the text of retained messages in addition to the memories made from it.
+            Messages that wait for extraction are always stored and searchable.
+        shown_memories: maximum number of valid memories shown to the model with a passage, so that it can tell
+            which of them the passage invalidates. The memories nearest to the passage are shown. 0 shows
+            none; None means 16, or 6 for CONCISE. With 0, VERBATIM makes no model calls.
         shown_categories: whether to show the model the bank's record categories, so that it reuses their
             names.
-        general_knowledge: how much general knowledge, which is not about the speakers, becomes memory.
+        general_knowledge: how much general knowledge, which is not about the speakers, is remembered.
     """
 
     extraction: ExtractionMode | str = ExtractionMode.AUTO
@@ -461,7 +462,7 @@ class RetainConfig:
             raise InvalidRequest(
                 "shown_memories",
                 f"{self.shown_memories} is not between 0 and {MOST_SHOWN_MEMORIES}",
-                "Show 16; 0 shows none.",
+                "Use 16, or 0 to show none.",
             )
         if self.chunk_characters is not None and self.chunk_characters < 1:
             raise InvalidRequest(
@@ -472,8 +473,8 @@ class RetainConfig:
         if bool(self.guidelines.strip()) != (self.extraction is ExtractionMode.CUSTOM):
             raise InvalidRequest(
                 "guidelines",
-                f"extraction {self.extraction} and guidelines {self.guidelines[:40]!r} do not fit together",
-                "Set guidelines with extraction='custom' only.",
+                f"extraction {self.extraction} and guidelines {self.guidelines[:40]!r} cannot be combined",
+                "Set both extraction='custom' and guidelines, or neither.",
             )
 
     @property
@@ -497,18 +498,18 @@ class HindsightConfig:
 
     Attributes:
         time_zone: IANA name of the time zone of naive timestamps (default UTC).
-        languages: ISO 639-1 codes of the languages of texts and questions, likeliest first, used for times,
-            names, withdrawals and kinds of questions; an engine rejects unknown codes when it opens. For a
-            language without a file in `language/packs` only dates written in full are recognised.
+        languages: ISO 639-1 codes of the languages of texts and questions, most likely first. They determine how
+            times, names, withdrawals and kinds of questions are recognised. Opening an engine fails for unknown
+            codes. For a language without a file in `language/packs`, only full dates are recognised.
         date_order: order of numeric dates, "dmy", "mdy" or "ymd"; None rejects ambiguous timestamps.
-        week_starts: first day of the week, for "this week" and weekly sums of records: monday, saturday or
+        week_starts: first day of the week, for "this week" and weekly totals of records: monday, saturday or
             sunday.
-        model: the language model if `open` is given none, named as in LangChain's `init_chat_model`
-            ("openai:gpt-5-mini"); None means no model. An API key in the environment never selects one.
+        model: the language model to use if none is passed to `open`, named as in LangChain's `init_chat_model`
+            ("openai:gpt-5-mini"). None means no model; an API key in the environment never selects one.
         model_timeout_s: seconds per model call, including retries and pauses; a longer call fails with
-            `ModelUnavailable`. Does not apply to a LanguageModel of your own.
-        concurrent_tasks: number of tasks that a worker or the engine's `settle` processes at once, each in
-            another bank; at most `storage.open_banks`. 1 suits a model that runs on this machine.
+            `ModelUnavailable`. Does not apply to your own LanguageModel.
+        concurrent_tasks: number of tasks that a worker or the engine's `settle` processes at the same time, each
+            in a different bank; at most `storage.open_banks`. Use 1 for a model that runs on this machine.
     """
 
     storage: StorageConfig = field(default_factory=StorageConfig)
@@ -532,11 +533,11 @@ class HindsightConfig:
         check_seconds("model_timeout_s", self.model_timeout_s)
         codes = tuple(dict.fromkeys(code.strip().lower() for code in self.languages))
         if not codes:
-            raise InvalidRequest("languages", "no language is given", "Name at least one: languages=('en',).")
+            raise InvalidRequest("languages", "the list is empty", "Name at least one: languages=('en',).")
         object.__setattr__(self, "languages", codes)
         if self.concurrent_tasks < 1:
             raise InvalidRequest(
-                "concurrent_tasks", f"{self.concurrent_tasks} is less than 1", "Allow 1 or more."
+                "concurrent_tasks", f"{self.concurrent_tasks} is less than 1", "Use 1 or more."
             )
         as_choices(self, week_starts=Weekday)
         if self.date_order is not None:
@@ -546,9 +547,9 @@ class HindsightConfig:
     def from_env(cls, env: Mapping[str, str] | None = None) -> HindsightConfig:
         """Return the defaults overridden by variables HINDSIGHT_<name>.
 
-        Names: MODEL, MODEL_TIMEOUT_S, EXTRACTION_TIMEOUT_S, LANGUAGES ("en,de"), DATE_ORDER, WEEK_STARTS,
-        TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE, OBSERVATIONS, DIRECTORY (of Agent Server),
-        OFFLINE, EMBEDDER, EMBEDDER_PATH, RERANKER_PATH.
+        The names are MODEL, MODEL_TIMEOUT_S, EXTRACTION_TIMEOUT_S, LANGUAGES ("en,de"), DATE_ORDER, WEEK_STARTS,
+        TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE, OBSERVATIONS, DIRECTORY (for Agent Server),
+        OFFLINE, EMBEDDER, EMBEDDER_PATH and RERANKER_PATH.
 
         Raises:
             InvalidRequest: a variable has an unknown value.

@@ -14,7 +14,7 @@
     │   ├── BankLocked                       another process holds a bank for too long; retry later
     │   ├── LedgerLost                       acknowledged commits are missing from the ledger
     │   ├── MemoryDamaged                    checksums of memories do not match
-    │   ├── RevisionConflict                 the bank has changed since the decision was made
+    │   ├── RevisionConflict                 the bank changed while a write was being prepared
     │   ├── SchemaMismatch                   written by a development version or a newer one
     │   ├── EmbedderMismatch                 the bank was embedded with another model
     │   ├── TaskClosed                       another worker finished or took over the task
@@ -46,10 +46,10 @@ _PYTHON = re.compile(r"\w\(|\w=|`|\b(?:True|None|str|object)\b")
 
 
 def shown(value: object) -> str:
-    """Format a caller's value for a message, shortened to 100 characters."""
+    """Format a value for an error message, shortened to 100 characters."""
     try:
         text = repr(value)
-    except ValueError:  # an integer with more digits than Python converts
+    except ValueError:  # an integer with more digits than Python converts to text
         text = f"a very large {type(value).__name__}"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
@@ -98,7 +98,7 @@ class WrongDimension(InvalidRequest):
 
     def __init__(self, given: int, expected: int) -> None:
         reason = f"the vector has dimension {given}, but the bank's embedder has {expected}"
-        super().__init__("embedding", reason, "Pass a vector from that embedder, or none.")
+        super().__init__("embedding", reason, "Pass a vector from that embedder, or omit it.")
 
 
 class ArchiveInvalid(InvalidRequest):
@@ -106,7 +106,7 @@ class ArchiveInvalid(InvalidRequest):
 
     Attributes:
         line: line number, from 1.
-        field: the invalid field with the line's kind ("units.mentioned_at"), or the kind of problem for the whole line.
+        field: kind of the line and its invalid field ("units.mentioned_at"), or a short label if the whole line is invalid.
         reason: what is wrong with it.
         remedy: what to do instead.
     """
@@ -123,13 +123,13 @@ class ArchiveInvalid(InvalidRequest):
 
 
 class BackgroundRefused(InvalidRequest):
-    """A snippet cannot be merged into the background, which is unchanged.
+    """A snippet cannot be merged into a bank's background. The background is unchanged.
 
     Attributes:
         field: "background".
         reason: why not.
         remedy: what to do instead.
-        undecided: whether the two conflict, so that a model could merge them.
+        undecided: whether the snippet conflicts with the background and only a model could merge them.
     """
 
     def __init__(self, reason: str, remedy: str, *, undecided: bool = False) -> None:
@@ -138,7 +138,7 @@ class BackgroundRefused(InvalidRequest):
 
 
 class BankNotFound(HindsightError, LookupError):
-    """The bank does not exist, and the call does not create it."""
+    """The bank does not exist, and the call does not create banks."""
 
     def __init__(self, bank: str, known: tuple[str, ...] = ()) -> None:
         self.bank, self.known = bank, known
@@ -147,7 +147,7 @@ class BankNotFound(HindsightError, LookupError):
 
 
 class BankNotOpen(HindsightError, LookupError):
-    """No engine of this process has the directory of a bank reference open."""
+    """A bank reference names a directory that no engine of this process has open."""
 
     def __init__(self, bank: str, place: str) -> None:
         self.bank, self.place = bank, place
@@ -160,7 +160,7 @@ class BankNotOpen(HindsightError, LookupError):
 
 
 class BankForgotten(BankNotFound):
-    """The object's bank was forgotten; the call did nothing, even if a new bank has the same name."""
+    """The bank that this object refers to was forgotten. Nothing was done, even if a new bank has the same name."""
 
     def __init__(self, bank: str) -> None:
         self.bank, self.known = bank, ()
@@ -181,7 +181,7 @@ class LedgerBusy(StorageError):
     Attributes:
         path: the directory.
         pid: id of the process that has it open; None if unknown.
-        here: whether that is this process.
+        here: whether it is this process.
     """
 
     def __init__(self, path: Path | str, pid: int | None, *, here: bool = False) -> None:
@@ -244,11 +244,11 @@ class LedgerUnreachable(StorageError):
 
 
 class BankLocked(StorageError):
-    """Another writer holds the bank for longer than the time limit; nothing was written.
+    """Another writer has held the bank for longer than the time limit. Nothing was written.
 
     Attributes:
         bank: the bank's name.
-        holder: the client that holds it, as the server reports; empty if unknown.
+        holder: the client that holds the bank, as the server reports it; empty if unknown.
         seconds: how long this call waited.
     """
 
@@ -261,18 +261,18 @@ class BankLocked(StorageError):
 
 
 def is_database(path: object) -> bool:
-    """Return whether the place of a ledger is a database server's address, not a directory."""
+    """Return whether a ledger's location is a database address rather than a directory."""
     return isinstance(path, str) and "://" in path
 
 
 class LedgerLost(StorageError):
-    """Committed memory is missing from the ledger, as its integrity mark or an index shows. Nothing was changed.
+    """Committed memory is missing from the ledger, according to its integrity mark or an index. Nothing was changed.
 
     Attributes:
         path: the data directory.
         reason: what is missing, and how it was detected.
-        transactions: how many transactions are known to be missing; None if unknown.
-        banks: number of commits known to be missing, by bank (or its key).
+        transactions: number of transactions known to be missing; None if unknown.
+        banks: number of commits known to be missing, by bank name, or by bank key if the name is unknown.
     """
 
     def __init__(
@@ -288,11 +288,11 @@ class LedgerLost(StorageError):
 
 
 class MemoryDamaged(StorageError):
-    """Checksums of memories or items do not match: the disk or another program changed them.
+    """Checksums of memories or items do not match: a disk fault or another program changed the stored data.
 
     Attributes:
         bank: the bank's name.
-        units: the memories' ids; key and namespace of an item.
+        units: ids of the memories; for an item, its key and namespace.
     """
 
     def __init__(self, bank: str, units: tuple[str, ...]) -> None:
@@ -306,17 +306,17 @@ class MemoryDamaged(StorageError):
 
 
 class RevisionConflict(StorageError):
-    """The bank's revision has changed since the write was decided; the pipeline decides again."""
+    """The bank's revision changed while a write was being prepared. The pipeline prepares the write again."""
 
     def __init__(self, bank: str, expected: int, actual: int, of: str = "revision") -> None:
         self.bank, self.expected, self.actual = bank, expected, actual
         super().__init__(
-            f"bank {bank!r} is at {of} {actual}, not {expected}: another write came in between. Decide again and retry."
+            f"bank {bank!r} is at {of} {actual}, not {expected}: another write was committed first. Repeat the call."
         )
 
 
 class SchemaMismatch(StorageError):
-    """The ledger was written by a newer version of this package, by a development version, or must be migrated."""
+    """The ledger's schema is newer than this version, comes from a development version, or needs a migration."""
 
     def __init__(self, path: Path | str, found: int, supported: int, *, development: bool = False) -> None:
         self.path, self.found, self.supported, self.development = path, found, supported, development
@@ -371,12 +371,13 @@ class IndexBehind(IndexOutOfStep):
 
 
 class TaskClosed(StorageError):
-    """The lease of a task is over: another worker has it, or it is done or cancelled; nothing was written."""
+    """The task's lease has ended: the task is done or cancelled, or another worker took it. Nothing was written."""
 
     def __init__(self, task: int) -> None:
         self.task = task
         super().__init__(
-            f"the lease of task {task} is over: it is done, or another worker has it; nothing was written. See tasks.list()."
+            f"the lease of task {task} has ended: the task is done or cancelled, or another worker took it; nothing was written. "
+            "See tasks.list()."
         )
 
 
@@ -390,7 +391,7 @@ class ModelUnavailable(ModelError):
     Attributes:
         model: the model's name.
         reason: what happened.
-        retry_after: seconds after which the service asks to retry; None if it did not say.
+        retry_after: seconds to wait before a retry, as requested by the service; None if it gave none.
     """
 
     def __init__(self, model: str, reason: str, retry_after: float | None = None) -> None:
@@ -419,7 +420,7 @@ class PromptTooLong(ModelError):
 
 
 class FeatureUnsupported(ModelError):
-    """The model's service rejects a field of the request, and there is no alternative way to ask."""
+    """The model's service rejects a field of the request, and the request cannot be made in another way."""
 
     def __init__(self, model: str, reason: str) -> None:
         self.model, self.reason = model, reason

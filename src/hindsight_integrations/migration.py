@@ -63,14 +63,14 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """The result of an import or a dry run.
+    """The result of an import, or the forecast of a dry run.
 
     Attributes:
         banks: number of records by bank, including unchanged ones.
         created: number of new memories.
-        known: number of records that were already there, unchanged.
+        known: number of records that had been imported before and are unchanged.
         left_out: records that were not imported, with reasons.
-        dry_run: whether nothing was written; `created` and `known` are then 0.
+        dry_run: whether nothing was written. `created` and `known` are then 0.
     """
 
     banks: Mapping[str, int]
@@ -87,7 +87,7 @@ _MILLISECONDS_FROM = 1e11  # in seconds this is the year 5138; larger numbers ar
 def moment(given: object) -> datetime | None:
     """Parse an ISO 8601 time, or seconds or milliseconds since 1970; return None if it is not a time.
 
-    A time without a zone is in UTC.
+    A time without a zone is taken as UTC.
     """
     if isinstance(given, datetime):
         return given if given.tzinfo else given.replace(tzinfo=UTC)
@@ -141,7 +141,7 @@ def checked_memory(memory: object) -> Destination:
 def sorted_out(
     found: Iterable[MigratedMemory | LeftOut],
 ) -> tuple[dict[str, list[MigratedMemory]], list[LeftOut]]:
-    """Return the records by bank, and the rejected ones; earlier records come first, since later ones may end them."""
+    """Group valid records by bank and collect the rejected ones. Earlier records come first: later ones may end them."""
     by_bank: dict[str, list[MigratedMemory]] = {}
     left = []
     for each in found:
@@ -183,7 +183,7 @@ async def aimport_records(
 
 
 def as_item(record: MigratedMemory) -> RetainItem:
-    """Convert a record to a document with one fact, so that no model extracts it."""
+    """Convert a record to a document with one given fact, so that no extraction is needed."""
     facts = VerbatimExtractor().extract_passages([record.text], timestamp=record.said_at)
     return RetainItem(
         Document(record.text, id=record.id),
@@ -318,7 +318,7 @@ def _bank_of(memory: Destination, bank_of: BankOfNamespace | None) -> BankOfName
 
 
 def langmem_record(item: StoredItem, bank_of: BankOfNamespace) -> MigratedMemory | LeftOut:
-    """Convert an item to a record; an empty one is rejected."""
+    """Convert an item to a record; an empty item is rejected."""
     namespace = tuple(item.namespace)
     name = f"langmem:{'/'.join(namespace)}/{item.key}"
     kind, content = item.value.get("kind"), item.value.get("content", item.value)
@@ -351,7 +351,7 @@ Given: TypeAlias = str | PathLike[str] | Mapping[str, Any] | Iterable[Mapping[st
 BankOfRecord = Callable[[Mapping[str, Any]], str | None]
 
 OWNERS = ("user_id", "agent_id", "run_id", "app_id")
-"""Fields of mem0 that name a memory's owner, in order of preference; the default bank name."""
+"""Fields of mem0 that name a memory's owner, in order of preference. The first one present names the default bank."""
 
 _LISTS = ("results", "memories", "data")
 _TEXTS = ("memory", "data", "text")
@@ -376,11 +376,11 @@ def import_mem0(
     import_mem0(Memory().get_all(user_id="alice"), engine)
     import_mem0("export.json", engine)
 
-    Expired memories, and those without text or owner, are not imported; the report lists them. Repeating an import adds
-    nothing; a changed memory replaces its earlier text.
+    Expired memories and memories without text or owner are not imported; the report lists them. Repeating an import adds
+    nothing. A changed memory replaces its earlier text.
 
     Args:
-        memories: the result of `get_all` (a list, or a mapping with "results"), or a file with it, as JSON or JSON Lines.
+        memories: the result of `get_all` (a list, or a mapping with "results"), or the path of a JSON or JSON Lines file.
         memory: an engine, whose banks `bank_of` names, or one bank for all memories.
         bank_of: function from a record to a bank's name, or to None to skip it; the default uses user_id, else agent_id,
             run_id or app_id.
@@ -442,7 +442,7 @@ def mem0_record(given: object, place: int, bank_of: BankOfRecord, now: datetime)
     if not text:
         return LeftOut(name, "it has no text")
     if "id" not in given or not given["id"]:
-        return LeftOut(name, "it has no id, so the next import could not recognise it")
+        return LeftOut(name, "it has no id, so a repeated import could not recognise it")
     if ends is not None and ends <= now:
         return LeftOut(name, f"it expired on {ends:%Y-%m-%d}")
     if not bank:

@@ -60,7 +60,7 @@ def memory_graph(bank: MemoryBank, around: str, *, hops: int = 1, ax: Axes | Non
     Args:
         bank: a sync bank.
         around: name or id of the central entity.
-        hops: how many steps to take from entities over their memories to further entities; 1 to 3.
+        hops: number of steps from an entity over its memories to further entities; 1 to 3.
         ax: where to draw; None creates a figure.
 
     Raises:
@@ -177,7 +177,7 @@ def confidence(history: OpinionHistory, *, ax: Axes | None = None) -> Axes:
 def channels(result: RecallResult, *, ax: Axes | None = None) -> Axes:
     """Draw each recalled memory's rank in the channels that found it, best memory first.
 
-    A memory that no channel found shows the reason for its inclusion instead.
+    A memory that no channel found is labelled with the reason why it was included.
 
     Args:
         result: the result of `bank.recall`; the first 30 memories are drawn.
@@ -260,7 +260,7 @@ def _neighbourhood(bank: MemoryBank, around: str, hops: int) -> _Graph:
 
 
 def _entity_named(around: str, entities: Sequence[Entity]) -> Entity:
-    """Return the named entity, which exists but may not be among those listed."""
+    """Return the named entity, which exists but may be missing from the list."""
     name = normalise_name(around)
     return next(
         (entity for entity in entities if around == entity.id or name in entity.names),
@@ -299,7 +299,7 @@ def _mean_angle(angles: Sequence[float]) -> float:
 
 
 def _spread(wanted: Mapping[str, float], gap: float) -> dict[str, float]:
-    """Spread angles, keeping their order, so that neighbours are `gap` apart if the circle has room."""
+    """Spread angles, keeping their order, so that neighbours are at least `gap` apart if the circle has room."""
     keys = sorted(wanted, key=lambda key: wanted[key] % math.tau)
     angles = [wanted[key] % math.tau for key in keys]
     least = min(gap, math.tau / max(1, len(keys)))

@@ -1,4 +1,4 @@
-"""The services that an engine provides to its banks and to the pipelines of retain, recall and reflect."""
+"""The services that an engine provides to its banks and to retain, recall and reflect."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from hindsight_integrations.validation.limits import Redact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What an engine provides to everything that works on its banks. Assembly builds it once.
+    """The services of an engine. `engine/assembly.py` builds them once.
 
-    A bank has the same services, with workers that refuse to run anything once the bank is forgotten.
+    Each bank has the same services, except that its workers refuse to run once the bank is forgotten.
 
     Attributes:
-        ledger: the truth of all banks.
-        model: the language model; None stores messages verbatim and answers with extracts.
+        ledger: the source of truth for all banks.
+        model: the language model; None stores messages verbatim and answers questions with excerpts.
         embedder: turns texts into unit vectors.
-        reranker: scores pairs of question and text; None keeps the fused order.
+        reranker: scores pairs of question and text; None keeps the order of the fused ranking.
         tokens: counts tokens.
-        time_parser: reads the time of a question where the built-in grammar finds none; None leaves it timeless.
+        time_parser: called if the built-in grammar finds no time in a question; None skips this step.
         clock: the current time.
-        workers: threads for reads, and one thread for writes or, on PostgreSQL, a lane for each bank.
-        in_flight: the messages and documents that are being retained, each by one call at a time.
-        vectors: a cache of the vectors of short texts that are compared often.
+        workers: threads for reads, and one thread for writes; on PostgreSQL, writes of different banks run in parallel.
+        in_flight: messages and documents that are being retained; each can be retained by only one call at a time.
+        vectors: a cache of the vectors of short, frequently compared texts.
         config: all settings.
-        languages: of the banks' texts and questions, the likeliest first.
+        languages: languages of the banks' texts and questions, most likely first.
         dates: how dates without a time zone are read.
-        redact: replaces what must not be stored, before a model or the ledger sees it; None changes nothing.
-        read_only: methods that write are refused.
-        place: the resolved data directory, a database's address without user and password, or a unique name if nothing is
-            kept on disk.
-        worker: who runs tasks in the background.
+        redact: replaces text that must not be stored, before a model or the ledger sees it; None changes nothing.
+        read_only: whether methods that write are refused.
+        place: the resolved data directory, a database address without user and password, or a unique name for an
+            in-memory engine.
+        worker: where background tasks run.
     """
 
     ledger: Ledger

@@ -38,7 +38,7 @@ _SHARED = SharedLoop()  # the loop of all objects created by `over`
 
 
 class _SyncFace(Generic[Async_co]):
-    """Base of sync objects: the async object behind it, and the loop."""
+    """Base class of sync objects. Holds the async object and the event loop."""
 
     def __init__(self, target: Async_co, loop: OwnLoop | SharedLoop) -> None:
         self._target: Final = target
@@ -48,11 +48,11 @@ class _SyncFace(Generic[Async_co]):
 def _awaited(
     verb: Callable[Concatenate[Async_co, P], Awaitable[R]],
 ) -> Callable[Concatenate[_SyncFace[Async_co], P], R]:
-    """The same method without await: same name, parameters and docstring."""
+    """Return the same method without await, with the same name, parameters and docstring."""
 
     @wraps(verb)
     def call(face: _SyncFace[Async_co], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        # By name, because the target may be a bank of a server, a subclass with its own method.
+        # Looked up by name, because the target may be a bank on a server, whose class overrides the method.
         method: Callable[P, Awaitable[R]] = getattr(face._target, verb.__name__)  # noqa: SLF001 - of this module
         return face._loop.run(partial(method, *args, **kwargs))  # noqa: SLF001
 
@@ -62,7 +62,7 @@ def _awaited(
 def _iterated(
     verb: Callable[Concatenate[Async_co, P], AsyncIterator[R]],
 ) -> Callable[Concatenate[_SyncFace[Async_co], P], Iterator[R]]:
-    """The same async generator for a plain `for`: same name, parameters and docstring."""
+    """Return the same async generator as a plain generator, with the same name, parameters and docstring."""
 
     @wraps(verb)
     def call(face: _SyncFace[Async_co], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
@@ -74,7 +74,7 @@ def _iterated(
                 yield item
         finally:
             if isinstance(items, AsyncGenerator):  # close it now if the caller stopped early
-                # The garbage collector may get here after the engine was closed, or inside the loop.
+                # The garbage collector may run this after the engine was closed, or on the loop's own thread.
                 with suppress(EngineClosed, InvalidRequest):
                     face._loop.run(items.aclose)  # noqa: SLF001
 
@@ -82,7 +82,7 @@ def _iterated(
 
 
 class Entities(_SyncFace[AsyncEntities]):
-    """Entities of the bank."""
+    """The bank's entities."""
 
     list = _awaited(AsyncEntities.list)
     observations = _awaited(AsyncEntities.observations)
@@ -94,7 +94,7 @@ class Entities(_SyncFace[AsyncEntities]):
 
 
 class Records(_SyncFace[AsyncRecords]):
-    """Records of the bank, which can be listed and added up."""
+    """The bank's records, the typed values in memories."""
 
     list = _awaited(AsyncRecords.list)
     aggregate = _awaited(AsyncRecords.aggregate)
@@ -114,7 +114,7 @@ class Opinions(_SyncFace[AsyncOpinions]):
 
 
 class ReflectStages(_SyncFace[AsyncReflectStages]):
-    """A reflection, stage by stage."""
+    """Runs a reflection stage by stage."""
 
     recall = _awaited(AsyncReflectStages.recall)
     think = _awaited(AsyncReflectStages.think)
@@ -125,7 +125,7 @@ class ReflectStages(_SyncFace[AsyncReflectStages]):
 
 
 class Profile(_SyncFace[AsyncProfile]):
-    """Profile of the agent, with its history."""
+    """The agent's profile and its history."""
 
     get = _awaited(AsyncProfile.get)
     set = _awaited(AsyncProfile.set)
@@ -137,7 +137,7 @@ class Profile(_SyncFace[AsyncProfile]):
     if not TYPE_CHECKING:  # so that type checkers still report the call
 
         def __call__(self) -> NoReturn:
-            """Point to `profile.get`."""
+            """Raise an error that points to `profile.get`."""
             raise moved_to_get()
 
 
@@ -152,7 +152,7 @@ class MentalModels(_SyncFace[AsyncMentalModels]):
 
 
 class Directives(_SyncFace[AsyncDirectives]):
-    """Rules for every answer."""
+    """Rules that every answer follows."""
 
     add = _awaited(AsyncDirectives.add)
     list = _awaited(AsyncDirectives.list)
@@ -160,7 +160,7 @@ class Directives(_SyncFace[AsyncDirectives]):
 
 
 class Tasks(_SyncFace[AsyncTasks]):
-    """Background work of the bank."""
+    """Background tasks of the bank."""
 
     list = _awaited(AsyncTasks.list)
     settle = _awaited(AsyncTasks.settle)
@@ -168,7 +168,7 @@ class Tasks(_SyncFace[AsyncTasks]):
 
 
 class Threads(_SyncFace[AsyncThreads]):
-    """Conversations that continue and fork."""
+    """Conversations that grow and fork."""
 
     follow = _awaited(AsyncThreads.follow)
 
@@ -199,7 +199,7 @@ class Maintenance(_SyncFace[AsyncMaintenance]):
 
 
 class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
-    """One bank of memories: retain, recall, reflect. Created by `Hindsight.bank`; usable from any thread."""
+    """A bank of memories. Created by `Hindsight.bank`; can be used from any thread."""
 
     retain = _awaited(AsyncMemoryBank.retain)
     retain_many = _awaited(AsyncMemoryBank.retain_many)
@@ -226,7 +226,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @classmethod
     def over(cls, bank: AsyncMemoryBank) -> Self:
-        """The sync API of an async bank, for code that cannot await."""
+        """Return the sync API of an async bank, for code that cannot await."""
         return cls(bank, _SHARED)
 
     @property
@@ -236,22 +236,22 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def name(self) -> str:
-        """The bank's id."""
+        """The bank's name."""
         return self._target.name
 
     @property
     def generation(self) -> int:
-        """A number that distinguishes the bank from forgotten banks of the same name."""
+        """A number that distinguishes the bank from forgotten banks with the same name."""
         return self._target.generation
 
     @property
     def reference(self) -> BankReference:
-        """A reference by which `bank_at` finds the bank, also in another process."""
+        """A reference from which `bank_at` gets the bank, even in another process."""
         return self._target.reference
 
     @property
     def worker(self) -> WorkerMode:
-        """Where the bank's background tasks run: none, own or elsewhere."""
+        """Where the bank's background tasks run."""
         return self._target.worker
 
     @property
@@ -261,7 +261,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def records(self) -> Records:
-        """Records, which can be listed and added up: list, aggregate, categories, merge, split."""
+        """Records, the typed values in memories: list, aggregate, categories, merge, split."""
         return Records(self._target.records, self._loop)
 
     @property
@@ -271,7 +271,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def reflect_stages(self) -> ReflectStages:
-        """A reflection stage by stage: recall, think, call_tool, answer, assess, commit."""
+        """The steps of a reflection: recall, think, call_tool, answer, assess, commit."""
         return ReflectStages(self._target.reflect_stages, self._loop)
 
     @property
@@ -286,7 +286,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def directives(self) -> Directives:
-        """Rules for every answer: add, list, remove."""
+        """Rules that every answer follows: add, list, remove."""
         return Directives(self._target.directives, self._loop)
 
     @property
@@ -296,7 +296,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def threads(self) -> Threads:
-        """Conversations that continue and fork: follow."""
+        """Conversations that grow and fork: follow."""
         return Threads(self._target.threads, self._loop)
 
     @property
@@ -306,7 +306,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def archive(self) -> Archive:
-        """Transfer of the bank as one portable file: export, load."""
+        """Export and import of the bank as a single file: export, load."""
         return Archive(self._target.archive, self._loop)
 
     @property
@@ -331,7 +331,7 @@ def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hi
 
 
 class Hindsight(_SyncFace[AsyncHindsight]):
-    """The sync API of an engine: opens banks in one data directory.
+    """The sync API of an engine: opens banks in one data directory or PostgreSQL database.
 
     Example:
         ```python
@@ -341,7 +341,7 @@ class Hindsight(_SyncFace[AsyncHindsight]):
             result = bank.recall("Where does Alice live?")
         ```
 
-    Works in scripts, notebooks, threads and inside somebody else's running event loop (which it blocks meanwhile).
+    Works in scripts, notebooks and threads, and inside a running event loop, which each call blocks.
     """
 
     open = classmethod(_opened(AsyncHindsight.open))
@@ -364,7 +364,7 @@ class Hindsight(_SyncFace[AsyncHindsight]):
 
     @classmethod
     def over(cls, engine: AsyncHindsight) -> Self:
-        """The sync API of an async engine, for code that cannot await; closing either closes both."""
+        """Return the sync API of an async engine, for code that cannot await. Closing either closes both."""
         return cls(engine, _SHARED)
 
     @property
@@ -374,7 +374,7 @@ class Hindsight(_SyncFace[AsyncHindsight]):
 
     @property
     def worker(self) -> WorkerMode:
-        """Who does the waiting work without being called: none, own or elsewhere."""
+        """Where queued tasks run."""
         return self._target.worker
 
     def __enter__(self) -> Self:

@@ -20,7 +20,7 @@ from hindsight_integrations.errors import (
 )
 
 MISTAKES = (AccessDenied, InvalidRequest, MissingDependency, BankNotFound, BankNotOpen, SchemaMismatch)
-"""Programming errors, raised whatever `on_error` is: every run would fail the same way."""
+"""Programming errors. They are raised regardless of `on_error`, because every run would fail in the same way."""
 
 
 class OnError(StrEnum):
@@ -72,7 +72,7 @@ def tolerated(
         where: the part of the agent that is running.
         bank: the bank's name; empty if unknown.
         missing: what the run continues without.
-        remedy: advice beyond the error's own.
+        remedy: advice in addition to the error's own.
         log: the integration's logger.
 
     Raises:

@@ -1,7 +1,7 @@
-"""The JSON form in which arguments, results and errors travel between `Hindsight.connect` and a server.
+"""The JSON encoding of arguments, results and errors exchanged between `Hindsight.connect` and a server.
 
-JSON values stand for themselves. Any other value is an object with its type under "$": a dataclass or enum of `model/` by
-its module and name, an error by its class. Reading creates no other types, so a document from the network can run no code.
+JSON values represent themselves. Any other value is an object whose "$" key names its type: module and name for a dataclass
+or enum of `model/`, the class for an error. Reading creates no other types, so a document from the network cannot run code.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def value(plain: object) -> Any:  # noqa: ANN401 - any value
 
 def _unreadable(error: Exception) -> InvalidRequest:
     reason = f"it cannot be read ({type(error).__name__})"
-    return InvalidRequest("body", reason, "Use the same version on both sides.")
+    return InvalidRequest("body", reason, "Use the same version of the package on client and server.")
 
 
 def plain(value: Any, field: str) -> Any:  # noqa: ANN401, C901 - one case for each kind of value
@@ -77,7 +77,7 @@ def plain(value: Any, field: str) -> Any:  # noqa: ANN401, C901 - one case for e
     """
     if value is None or type(value) in (bool, int, float, str):
         return value
-    if isinstance(value, Enum):  # choices of settings, which are not of `model/`, may be given by name
+    if isinstance(value, Enum):  # enums of config.py are sent as strings, which arguments accept
         return {TAG: _name(type(value)), "value": value.value} if _is_ours(type(value)) else value.value
     if isinstance(value, HindsightError):
         return {
@@ -134,7 +134,7 @@ def _from_framework(value: Any, field: str) -> Any:  # noqa: ANN401 - a message,
 def _collection(values: Iterable[Any], field: str) -> Any:  # noqa: ANN401 - a list or a tagged object
     items = list(values)
     if any(is_node(item) or is_langchain_document(item) for item in items):
-        items = documents_in(items)  # the nodes of one document become that document
+        items = documents_in(items)  # join nodes of the same document
     listed = [plain(item, field) for item in items]
     if type(values) is list or not isinstance(values, tuple | set | frozenset | list):
         return listed
@@ -162,13 +162,13 @@ def _value(given: Any) -> Any:  # noqa: ANN401 - any value
     fields = {key: _value(each) for key, each in given.items() if key != TAG}
     made = kind(**fields)
     if (types := _field_types(name)) is not None:
-        types.validate_python(fields)  # for its errors only: a caller's list stays a list
+        types.validate_python(fields)  # only checks types; the converted values are discarded
     return made
 
 
 @cache
 def _field_types(name: str) -> TypeAdapter[Any] | None:
-    """Return what checks the types of a dataclass's fields; None for one with errors in it, which only a server sends."""
+    """Return a validator for a dataclass's fields; None if it has an error among its fields, which only servers send."""
     try:
         return TypeAdapter(_class(name))
     except PydanticSchemaGenerationError:
@@ -192,7 +192,7 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
     "timedelta": lambda parts: timedelta(*parts),
     "tuple": lambda items: tuple(map(_value, items)),
 }
-"""Reads the value of an object by its type, for types that are not the package's own."""
+"""Decoders by type name, for types that this package does not define."""
 
 
 def _error(given: Mapping[str, Any]) -> HindsightError:

@@ -60,7 +60,7 @@ class TestFeed:
                 given = {
                     row: matrix[n].tolist() for rows, matrix in blocks for n, row in enumerate(rows.tolist())
                 }
-                assert [given[row] for row in ids.tolist()] == feed.vectors_of(ids).tolist()
+                assert [given[row] for row in ids.tolist()] == feed.vectors_of(ids)[1].tolist()
 
     def test_entities_are_found_by_how_many_units_mention_them(self, ledger: Ledger, bank: str) -> None:
         """Entities above a number of mentions are found without counting, and the numbers are up to date."""

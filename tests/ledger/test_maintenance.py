@@ -247,7 +247,7 @@ class TestEdit:
         assert ledger.entities.changes(bank) == [change]
         assert ledger.entities.undo(bank, change.id) == replace(change, undone=True)
         assert ledger.entities.listed(bank, "", 9) == before
-        with pytest.raises(InvalidRequest, match="undone already"):
+        with pytest.raises(InvalidRequest, match="it is already undone"):
             ledger.entities.undo(bank, change.id)
 
     def test_a_split_moves_what_it_names_and_can_be_undone(self, ledger: Ledger, bank: str) -> None:

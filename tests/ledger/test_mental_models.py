@@ -101,7 +101,7 @@ class TestMentalModels:
     def test_names_are_unique_and_their_number_has_a_limit(self, ledger: Ledger, bank: str) -> None:
         """A duplicate name, or one model too many, is rejected; banks are independent."""
         ledger.mental_models.create(bank, standing("plums"), most=2)
-        with pytest.raises(InvalidRequest, match="there is a mental model 'plums'"):
+        with pytest.raises(InvalidRequest, match="a mental model named 'plums' exists already"):
             ledger.mental_models.create(bank, replace(standing("plums"), id="another"), most=2)
         ledger.mental_models.create(bank, standing("apples"), most=2)
         with pytest.raises(InvalidRequest, match="the bank has 2"):

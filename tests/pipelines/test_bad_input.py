@@ -258,7 +258,7 @@ def test_an_unknown_bank_is_named_with_the_known_ones(light: Hindsight) -> None:
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "One process owns a data directory for writing; others can open it with `read_only=True`."
+    "Only one process can write to a data directory; others can open it with `read_only=True`."
 )
 def test_a_locked_directory_names_the_owner(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """A second engine on the same directory is refused with the pid of the first; a reader is welcome."""

@@ -198,7 +198,7 @@ def test_settle_forgets_what_is_older_than_it_may_get(
 @every_row("days", [0, -3, True, "30"])
 def test_an_age_that_is_none_is_refused(days: object) -> None:
     """Nothing is forgotten by a slip of the pen."""
-    with pytest.raises(InvalidRequest, match="is not an age"):
+    with pytest.raises(InvalidRequest, match="is not a positive number of days"):
         RetentionConfig(days=days)  # type: ignore[arg-type] # what callers write
 
 

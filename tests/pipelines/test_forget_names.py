@@ -104,7 +104,7 @@ def test_who_was_found_alike_before_a_merge_by_hand_stays_uncertain(bank: Memory
     bank.entities.merge("Captain Nemo", "Anna Berg")
     with pytest.raises(InvalidRequest) as refused:
         bank.forget(entity="Captain Nemo")
-    assert "to others: 'anna borg' (1 memories); " in refused.value.reason
+    assert "to other entities: 'anna borg' (1 memories); " in refused.value.reason
     assert "'captain nemo' (1 memories), 'anna berg' (2 memories)" in refused.value.reason
 
 

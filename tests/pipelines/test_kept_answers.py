@@ -56,7 +56,7 @@ def test_a_standing_answer_comes_first_with_its_date(bank: MemoryBank, model: An
     assert bank.mental_models.get(cited).based_on == tuple(item.unit.id for item in reflection.units)
 
 
-@pytest.mark.promise("A stored answer that may be out of date is marked, and hides no fact.")
+@pytest.mark.promise("A stored answer that may be out of date is marked, and never hides a fact.")
 def test_a_stale_answer_hides_no_fact(bank: MemoryBank, model: Answering) -> None:
     """What came since is in the prompt beside it, and it is marked."""
     assert MARK not in shown(bank, model)
@@ -68,8 +68,7 @@ def test_a_stale_answer_hides_no_fact(bank: MemoryBank, model: Answering) -> Non
 
 
 @pytest.mark.promise(
-    "What was derived from a fact ends with it: no summary repeats what was withdrawn, corrected or "
-    "forgotten."
+    "Everything derived from a fact becomes invalid with it: no summary repeats what was withdrawn, corrected or forgotten."
 )
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_an_answer_that_was_withdrawn_is_not_shown(

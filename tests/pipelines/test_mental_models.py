@@ -163,7 +163,7 @@ def test_a_model_is_answered_from_its_own_tags(opener: Callable[..., Hindsight])
     assert states == {"for anna": ModelState.STALE, "for all": ModelState.CURRENT}
 
 
-@pytest.mark.promise("A stored answer that may be out of date is marked, and hides no fact.")
+@pytest.mark.promise("A stored answer that may be out of date is marked, and never hides a fact.")
 @pytest.mark.parametrize(
     ("text", "about", "state"),
     [
@@ -197,8 +197,7 @@ def test_what_is_everywhere_makes_nothing_stale(opener: Callable[..., Hindsight]
 
 
 @pytest.mark.promise(
-    "What was derived from a fact ends with it: no summary repeats what was withdrawn, corrected or "
-    "forgotten."
+    "Everything derived from a fact becomes invalid with it: no summary repeats what was withdrawn, corrected or forgotten."
 )
 @pytest.mark.parametrize("what", ["withdrawn", "corrected", "forgotten"])
 def test_a_text_ends_with_what_it_stands_on(opener: Callable[..., Hindsight], what: str) -> None:

@@ -151,8 +151,7 @@ WITHDRAWALS: dict[str, Callable[[MemoryBank, str], object]] = {
 
 
 @pytest.mark.promise(
-    "What was derived from a fact ends with it: no summary repeats what was withdrawn, corrected or "
-    "forgotten."
+    "Everything derived from a fact becomes invalid with it: no summary repeats what was withdrawn, corrected or forgotten."
 )
 @pytest.mark.parametrize("how", WITHDRAWALS)
 def test_a_summary_does_not_outlive_what_it_says(bank: MemoryBank, ids: dict[str, str], how: str) -> None:
@@ -182,8 +181,7 @@ def test_a_summary_is_not_shown_of_a_time_before_its_facts(bank: MemoryBank, ids
 
 
 @pytest.mark.promise(
-    "What was derived from a fact ends with it: no summary repeats what was withdrawn, corrected or "
-    "forgotten."
+    "Everything derived from a fact becomes invalid with it: no summary repeats what was withdrawn, corrected or forgotten."
 )
 def test_a_summary_is_not_shown_of_a_time_at_which_its_fact_was_withdrawn(
     light: Hindsight, bank: MemoryBank
@@ -301,8 +299,7 @@ def files_with(folder: Path, needle: str) -> list[Path]:
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "What was derived from a fact ends with it: no summary repeats what was withdrawn, corrected or "
-    "forgotten."
+    "Everything derived from a fact becomes invalid with it: no summary repeats what was withdrawn, corrected or forgotten."
 )
 @pytest.mark.parametrize("first_withdrawn", [False, True])
 def test_a_forgotten_fact_leaves_no_summary_in_any_file(

@@ -260,12 +260,12 @@ def test_the_place_of_a_closed_call_goes_to_the_next(assigned: bool) -> None:
 
 def test_no_bank_at_all_cannot_be_asked_for() -> None:
     """A number of open banks below one is refused, and the error says what would do."""
-    with pytest.raises(InvalidRequest, match="Allow 1 or more"):
+    with pytest.raises(InvalidRequest, match="Use 1 or more"):
         StorageConfig(open_banks=0)
 
 
 @pytest.mark.promise(
-    "Open indexes take memory and file descriptors: at most `StorageConfig(open_banks=64)` banks have theirs open."
+    "At most `StorageConfig(open_banks=64)` banks have open indexes, which limits memory and file descriptors."
 )
 @pytest.mark.parametrize(
     "keywords", [pytest.param(KeywordBackend.LUCENE, marks=pytest.mark.slow), KeywordBackend.FTS5]

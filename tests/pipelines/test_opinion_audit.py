@@ -75,8 +75,7 @@ def audited(bank: MemoryBank, **moment: Any) -> float:
 
 
 @pytest.mark.promise(
-    "An opinion's confidence is what a single delivery of its evidence gives, even if evidence is "
-    "delivered twice, late, or interrupted by a kill."
+    "An opinion's confidence is the same as if its evidence had been delivered exactly once, even if it is delivered twice, late, or interrupted by a kill."
 )
 def test_the_history_gives_the_confidence_from_nothing(bank: MemoryBank) -> None:
     """At each revision and each day, in `opinions`, in recall, by id, and at the trajectory's end."""

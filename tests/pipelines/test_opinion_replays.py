@@ -76,8 +76,7 @@ def believing(engine: Hindsight, name: str = "harbour") -> MemoryBank:
 
 
 @pytest.mark.promise(
-    "An opinion's confidence is what a single delivery of its evidence gives, even if evidence is "
-    "delivered twice, late, or interrupted by a kill."
+    "An opinion's confidence is the same as if its evidence had been delivered exactly once, even if it is delivered twice, late, or interrupted by a kill."
 )
 def test_the_same_retain_three_times(opened: Opened) -> None:
     """A message that comes in three times, and settles after each, is one row of evidence."""
@@ -90,8 +89,7 @@ def test_the_same_retain_three_times(opened: Opened) -> None:
 
 
 @pytest.mark.promise(
-    "An opinion's confidence is what a single delivery of its evidence gives, even if evidence is "
-    "delivered twice, late, or interrupted by a kill."
+    "An opinion's confidence is the same as if its evidence had been delivered exactly once, even if it is delivered twice, late, or interrupted by a kill."
 )
 def test_a_task_that_two_do_moves_nothing_twice(opened: Opened, agent: Agent, clock: FrozenClock) -> None:
     """One who assessed so slowly that another took the task over writes nothing on top."""
@@ -114,8 +112,7 @@ def test_a_task_that_two_do_moves_nothing_twice(opened: Opened, agent: Agent, cl
 
 
 @pytest.mark.promise(
-    "An opinion's confidence is what a single delivery of its evidence gives, even if evidence is "
-    "delivered twice, late, or interrupted by a kill."
+    "An opinion's confidence is the same as if its evidence had been delivered exactly once, even if it is delivered twice, late, or interrupted by a kill."
 )
 def test_two_who_settle_and_the_worker_at_once(opened: Opened) -> None:
     """Whoever of them assesses a fact, it counts once, and none is left out."""
@@ -137,8 +134,7 @@ def test_two_who_settle_and_the_worker_at_once(opened: Opened) -> None:
 
 
 @pytest.mark.promise(
-    "An opinion's confidence is what a single delivery of its evidence gives, even if evidence is "
-    "delivered twice, late, or interrupted by a kill."
+    "An opinion's confidence is the same as if its evidence had been delivered exactly once, even if it is delivered twice, late, or interrupted by a kill."
 )
 @every_row("order", list(permutations(range(4))), ids=str)
 def test_the_order_of_arrival_does_not_matter(opened: Opened, order: tuple[int, ...]) -> None:
@@ -174,8 +170,7 @@ def test_a_restart_in_between_changes_nothing(opened: Opened, tmp_path: Path) ->
 
 
 @pytest.mark.promise(
-    "An opinion's confidence is what a single delivery of its evidence gives, even if evidence is "
-    "delivered twice, late, or interrupted by a kill."
+    "An opinion's confidence is the same as if its evidence had been delivered exactly once, even if it is delivered twice, late, or interrupted by a kill."
 )
 @pytest.mark.parametrize("operation", ["the question of Monday", None], ids=["with a key", "without a key"])
 def test_the_same_reflection_fifty_times(opened: Opened, operation: str | None) -> None:
@@ -237,7 +232,7 @@ def fifty_from(bank: MemoryBank, wordings: Iterator[str], speaker: Callable[[int
 
 
 @pytest.mark.promise(
-    "A repeated statement by one person counts once where the rules or the model recognise it."
+    "If one person repeats a statement, it counts once, provided that the rules or the model recognise the repetition."
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_one_user_in_fifty_wordings_counts_once(opened: Opened, agent: Agent, seed: int) -> None:

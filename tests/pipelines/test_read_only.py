@@ -228,7 +228,7 @@ def test_every_verb_is_here() -> None:
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "One process owns a data directory for writing; others can open it with `read_only=True`."
+    "Only one process can write to a data directory; others can open it with `read_only=True`."
 )
 @pytest.mark.parametrize("verb", CALLS)
 def test_what_writes_is_refused_by_name_and_the_rest_answers(

@@ -312,8 +312,7 @@ def test_a_name_that_is_taken_is_refused(ask: Ask, name: str) -> None:
 
 
 @pytest.mark.promise(
-    "A reflection looks up only what lies within its tags, its moment and its time window, whatever "
-    "the model asks for."
+    "A reflection reads only memories within its tags, its `as_of` time and its time window, whatever the model asks for."
 )
 def test_tags_and_moment_hold_for_every_tool(ask: Ask) -> None:
     """Nothing beyond the reflection's tags and moment reaches the model, whatever it asks for."""

@@ -247,12 +247,12 @@ def test_what_an_entity_did_is_listed(bank: MemoryBank) -> None:
 def test_an_unknown_name_is_told_names_like_it(bank: MemoryBank, tool: str) -> None:
     """The model need not guess: it is told what the memories call whom it may mean, never whom only hidden ones name."""
     tell(bank, "x", "2024-05-08", "Ann Zorro is a spy.", {"entities": ["Ann Zorro"]}, tags=["bob"])
-    with pytest.raises(ToolProblem, match=r"Names like it: .*Ann Lee"):
+    with pytest.raises(ToolProblem, match=r"Similar names: .*Ann Lee"):
         Session(bank).call(tool, entity="Ann Leigh")
     with pytest.raises(ToolProblem, match="Ann Zorro"):
         Session(bank).call(tool, entity="Ann Leigh")
     limited = Session(bank, tags=("ann",))
-    with pytest.raises(ToolProblem, match=r"Names like it: Ann Lee\.$"):
+    with pytest.raises(ToolProblem, match=r"Similar names: Ann Lee\.$"):
         limited.call(tool, entity="Ann Leigh")
     with pytest.raises(ToolProblem, match="no memory mentions 'Ann Zorro'"):
         limited.call(tool, entity="Ann Zorro")
@@ -279,8 +279,7 @@ LIMITS: list[dict[str, Any]] = [
 
 
 @pytest.mark.promise(
-    "A reflection looks up only what lies within its tags, its moment and its time window, whatever "
-    "the model asks for."
+    "A reflection reads only memories within its tags, its `as_of` time and its time window, whatever the model asks for."
 )
 @pytest.mark.parametrize("limits", LIMITS)
 def test_tags_are_never_widened(bank: MemoryBank, limits: dict[str, Any]) -> None:
@@ -301,8 +300,7 @@ def test_tags_are_never_widened(bank: MemoryBank, limits: dict[str, Any]) -> Non
 
 
 @pytest.mark.promise(
-    "A reflection looks up only what lies within its tags, its moment and its time window, whatever "
-    "the model asks for."
+    "A reflection reads only memories within its tags, its `as_of` time and its time window, whatever the model asks for."
 )
 def test_a_moment_is_never_widened(bank: MemoryBank) -> None:
     """A reflection as of 4 May knows nothing of what was said after it, and what was withdrawn later still held."""
@@ -317,8 +315,7 @@ def test_a_moment_is_never_widened(bank: MemoryBank) -> None:
 
 
 @pytest.mark.promise(
-    "A reflection looks up only what lies within its tags, its moment and its time window, whatever "
-    "the model asks for."
+    "A reflection reads only memories within its tags, its `as_of` time and its time window, whatever the model asks for."
 )
 def test_a_window_is_never_widened(bank: MemoryBank) -> None:
     """Days asked for are cut to the reflection's window; outside of it the model is told what it may ask."""

@@ -192,7 +192,7 @@ def test_what_the_agent_says_is_no_evidence(opened: Opened) -> None:
 
 
 @pytest.mark.promise(
-    "A repeated statement by one person counts once where the rules or the model recognise it."
+    "If one person repeats a statement, it counts once, provided that the rules or the model recognise the repetition."
 )
 def test_a_source_that_says_a_thing_again_is_not_asked_of(opened: Opened) -> None:
     """Its second fact takes over the first one's row; another speaker's is assessed, and counts."""
@@ -438,7 +438,7 @@ def test_many_pairs_are_asked_in_batches(opened: Opened, monkeypatch: pytest.Mon
 
 
 @pytest.mark.promise(
-    "A repeated statement by one person counts once where the rules or the model recognise it."
+    "If one person repeats a statement, it counts once, provided that the rules or the model recognise the repetition."
 )
 def test_the_model_may_say_what_is_said_again(opened: Opened) -> None:
     """Of facts of one source in one batch: the later one takes over the earlier one's row; of another source it does not."""

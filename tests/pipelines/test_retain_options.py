@@ -103,7 +103,7 @@ def test_without_a_model_nothing_is_put_off(light: Hindsight) -> None:
     "options", [{"background": True}, {"on_model_failure": "queue"}, {"extraction_timeout_s": 3.0}]
 )
 def test_facts_that_are_given_need_no_options(light: Hindsight, options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidRequest, match="facts are not extracted when they are given"):
+    with pytest.raises(InvalidRequest, match="cannot be combined with options of extraction"):
         light.bank("alice").retain(SAID, facts=[], **options)
 
 

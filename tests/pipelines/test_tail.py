@@ -6,6 +6,7 @@ import errno
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -284,3 +285,54 @@ def test_closing_goes_on_where_nothing_can_be_written(
     engine = opener(tmp_path, config=config)
     assert set(first(engine.bank("alice"), QUESTION).channels) == CHANNELS
     assert engine.doctor().failures == {}
+
+
+def wait_for_background(engine: Hindsight, bank: MemoryBank) -> None:
+    """Wait until a bank's vector index has everything."""
+    projection, workers = projection_of(bank), engine.asynchronous._workers
+    key = bank.asynchronous._context._header.key
+    for _ in range(1_000):
+        workers.queued_read(int).result()
+        if not workers.queued(key, lambda: projection._continuing).result():
+            return
+    raise AssertionError("the background does not end")
+
+
+def test_a_large_bank_answers_while_its_vector_index_is_loaded(
+    opener: Opener, tmp_path: Path, config: HindsightConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first answer of a reopened bank does not wait for Chroma, and is the same as with it."""
+    engine = opener(tmp_path / "data", config=config)
+    engine.bank("alice").retain([*MANY, KAYAK])
+    engine.close()
+    monkeypatch.setattr(bank_projection, "LOADED_AT_OPENING", 0)
+    load, may_load = ChromaVectorIndex.load, threading.Event()
+    monkeypatch.setattr(ChromaVectorIndex, "load", lambda index: may_load.wait(60) and load(index))
+    engine = opener(tmp_path / "data", config=config)
+    bank = engine.bank("alice")
+    before = [item.unit.id for item in bank.recall(QUESTION).units]
+    assert projection_of(bank).view().vectors.index is None
+    may_load.set()
+    wait_for_background(engine, bank)
+    assert projection_of(bank).view().vectors.index is not None
+    assert [item.unit.id for item in bank.recall(QUESTION).units] == before
+
+
+def test_many_vectors_are_written_in_the_background(
+    engine: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large retain is found at once and reaches Chroma afterwards; what is forgotten meanwhile is not in it."""
+    monkeypatch.setattr(bank_projection, "WRITE_AT_ONCE", 5)
+    monkeypatch.setattr(bank_projection, "TAIL_LIMIT", 4)
+    bank, may_write = engine.bank("alice"), threading.Event()
+    bank.retain([KAYAK])
+    monkeypatch.setattr(BankProjection, "load_vectors", lambda _: may_write.wait(60))
+    plums = bank.retain(MANY).unit_ids
+    index = projection_of(bank)._indexes.vectors
+    assert first(bank, "Carol counted 7 plums.").unit.id == plums[6]
+    bank.forget(unit=plums[3])
+    assert index.count() == 5
+    may_write.set()
+    wait_for_background(engine, bank)
+    assert index.count() == len(MANY)
+    assert plums[3] not in [item.unit.id for item in bank.recall("Carol counted 4 plums.").units]

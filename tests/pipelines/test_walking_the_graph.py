@@ -85,7 +85,7 @@ def test_the_graph_is_walked_from_an_entity_and_cut_at_the_limit(bank: MemoryBan
 
 def test_a_walk_starts_at_exactly_one_node(bank: MemoryBank) -> None:
     """Neither none nor two starts are guessed about."""
-    with pytest.raises(InvalidRequest, match="starts at one node"):
+    with pytest.raises(InvalidRequest, match="exactly one start"):
         bank.neighbours()
-    with pytest.raises(InvalidRequest, match="starts at one node"):
+    with pytest.raises(InvalidRequest, match="exactly one start"):
         bank.neighbours("x", entity="Oslo")

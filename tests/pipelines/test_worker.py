@@ -40,8 +40,7 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 
 
 @pytest.mark.promise(
-    "With `worker=True`, waiting work is done automatically, and each task takes effect exactly "
-    "once, even if the process is killed at any moment."
+    "With `worker=True`, waiting tasks run automatically, and each takes effect exactly once, even if the process is killed at any moment."
 )
 @pytest.mark.parametrize("where", ["disk", "memory"])
 def test_what_waits_is_done_without_a_call(
@@ -102,7 +101,7 @@ def test_a_worker_that_could_do_nothing_is_refused(
 
 
 def test_no_task_at_all_at_once_cannot_be_asked_for() -> None:
-    with pytest.raises(InvalidRequest, match="Allow 1 or more"):
+    with pytest.raises(InvalidRequest, match="Use 1 or more"):
         HindsightConfig(concurrent_tasks=0)
 
 

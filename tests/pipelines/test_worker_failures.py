@@ -162,8 +162,7 @@ def test_a_handler_slower_than_its_lease_keeps_it(
 
 
 @pytest.mark.promise(
-    "With `worker=True`, waiting work is done automatically, and each task takes effect exactly "
-    "once, even if the process is killed at any moment."
+    "With `worker=True`, waiting tasks run automatically, and each takes effect exactly once, even if the process is killed at any moment."
 )
 def test_a_stolen_lease_is_noticed(
     opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

@@ -59,7 +59,7 @@ def changes(ledger: Ledger, bank: str = BANK, since: int = 0) -> Changes:
             count=feed.count(),
             vector_count=feed.vector_count(),
             columns=feed.columns(since),
-            vectors=(feed.embedded(since), feed.vectors_of(feed.embedded(since))),
+            vectors=feed.vectors_of(feed.embedded(since)),
             texts=feed.texts(since),
             graph=feed.graph(since),
             removed=feed.removed(since),

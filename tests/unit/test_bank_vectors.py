@@ -89,6 +89,8 @@ class World:
             self.living.remove(target)
         elif what == "reopen":
             self.projection = self.opened()
+        elif what == "continue":
+            self.projection.continue_vectors()
         self.projection.catch_up()
 
     @property
@@ -102,20 +104,32 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 steps = st.tuples(
-    st.sampled_from(["retain", "retain", "retain", "edit", "close", "erase", "reopen"]), st.integers(0, 9)
+    st.sampled_from(["retain", "retain", "retain", "edit", "close", "erase", "reopen", "continue"]),
+    st.integers(0, 9),
 )
 
 
-@settings(max_examples=40)
-@given(st.lists(steps, max_size=25))
-def test_index_and_tail_are_what_exact_search_over_everything_is(history: list[tuple[str, int]]) -> None:
-    """After every step of any history: the same ids in the same order with the same scores, for every limit."""
+@settings(max_examples=60)
+@given(st.lists(steps, max_size=25), st.sampled_from([(1_024, 20_000), (5, 3), (3, 0)]))
+def test_index_and_tail_are_what_exact_search_over_everything_is(
+    history: list[tuple[str, int]], sizes: tuple[int, int]
+) -> None:
+    """After every step of any history: the same ids in the same order with the same scores, for every limit.
+
+    The sizes are from which a write and a load go on in the background. Nothing erased stays in the index.
+    """
     world = World()
+    patch = pytest.MonkeyPatch()
     try:
+        for name, size in zip(("WRITE_AT_ONCE", "LOADED_AT_OPENING"), sizes, strict=True):
+            patch.setattr(vectors, name, size)
         for what, which in history:
             world.do(what, which)
             view = world.projection.view()
-            assert len(view.vectors.tail) < LIMIT
+            if sizes[0] > 1_000:
+                assert len(view.vectors.tail) < LIMIT
+            if what == "erase":
+                assert set(world.index.rows.ids.tolist()) <= set(view.columns.ids.tolist())
             assert view.scorer.count() == len(world.living) == len(view.columns)
             queries = np.stack([make_vector(f"query {which}"), make_vector(f"u{which}")])
             for limit in (1, 3, 40):
@@ -123,7 +137,12 @@ def test_index_and_tail_are_what_exact_search_over_everything_is(history: list[t
                 assert [hits.ids.tolist() for hits in found] == [hits.ids.tolist() for hits in right]
                 assert [hits.scores.tolist() for hits in found] == [hits.scores.tolist() for hits in right]
         assert world.projection.problems() == {}
+        for _ in range(40):
+            world.projection.continue_vectors()
+        if world.living:
+            assert len(world.projection.view().vectors.tail) < LIMIT
     finally:
+        patch.undo()
         world.close()
 
 

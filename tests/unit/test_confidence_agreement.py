@@ -83,8 +83,7 @@ def logs(draw: st.DrawFn) -> OpinionLog:
 
 
 @pytest.mark.promise(
-    "An opinion's confidence is what a single delivery of its evidence gives, even if evidence is "
-    "delivered twice, late, or interrupted by a kill."
+    "An opinion's confidence is the same as if its evidence had been delivered exactly once, even if it is delivered twice, late, or interrupted by a kill."
 )
 @given(
     logs(), st.none() | st.integers(0, 45), st.none() | st.integers(1, 40), st.integers(0, 999), st.randoms()

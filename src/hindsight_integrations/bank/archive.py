@@ -1,4 +1,4 @@
-"""`bank.archive`: export a bank to one portable file, and load it."""
+"""`bank.archive`: export a bank to one portable file, and load such a file."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from hindsight_integrations.validation.archive import archived_embedder, check_l
 from hindsight_integrations.validation.arguments import ExportTarget, checked_file
 
 FORMAT, VERSION = "hindsight-memory-archive", 1
-# The format's name in versions 1 to 6, which development versions wrote.
+# Name of the format in versions 1 to 6, which only development versions wrote.
 DEVELOPMENT_FORMAT = "hindsight-archive"
-# Maximum number of characters; a task of four million characters fits, each escaped as up to twelve.
+# Maximum characters of a line. A task of four million characters fits, even if each is escaped as twelve.
 LONGEST_LINE = 2**26
-LINE = "the line"  # name used in errors that concern no single field
+LINE = "the line"  # field name in errors about a whole line
 
 
 def write_archive(file: IO[str], rows: Iterable[ArchiveRow]) -> int:
@@ -51,7 +51,7 @@ def _put(file: IO[str], value: Json, seal: hashlib._Hash) -> None:
 
 
 def read_archive(file: IO[str]) -> Iterator[ArchiveRow]:
-    """Check and yield the rows of an archive from the current position of the file; finally check the seal.
+    """Check and yield the rows of an archive from the current position of the file; check the seal at the end.
 
     Raises:
         ArchiveInvalid: the file is not an archive, was made by a development version or a newer version, is damaged or
@@ -180,8 +180,8 @@ class AsyncArchive(BankVerbs):
     async def load(self, source: ExportTarget) -> int:
         """Load an archive into this empty bank: memories with their ids, and the profile with its history.
 
-        If the archive is damaged or truncated, has another version or has an invalid value, the bank does not
-        change. The file is read once, inside one transaction, during which other writers wait.
+        If the archive is damaged or truncated, has another version or contains an invalid value, the bank does not change. The
+        file is read once, in a single transaction, during which other writers wait.
 
         Args:
             source: a path, or a text file open for reading.
@@ -190,10 +190,10 @@ class AsyncArchive(BankVerbs):
             The number of memories in it.
 
         Raises:
-            ArchiveInvalid: the archive cannot be used; the error names the line and the field.
+            ArchiveInvalid: the archive is invalid; the error names the line and the field.
             InvalidRequest: the bank is not empty, the source is not a path or text file, or the engine was opened
                 read-only.
-            EmbedderMismatch: the archive's vectors were made by another embedder than the engine's.
+            EmbedderMismatch: the archive's vectors were made by an embedder other than the engine's.
             OSError: the file cannot be read.
         """
         return await self._context.services.workers.write(self._load, checked_file(source, "source", "read"))
@@ -211,7 +211,7 @@ class AsyncArchive(BankVerbs):
         return count
 
     def _matching(self, rows: Iterator[ArchiveRow]) -> Iterator[ArchiveRow]:
-        """Yield the rows of an archive; fail if its embedder is not the engine's."""
+        """Yield the rows of an archive; raise an error if its embedder is not the engine's."""
         own = self._context.services.embedder.identity
         for row in rows:
             embedder = archived_embedder(row.fields) if row.kind == "banks" else None
@@ -222,7 +222,7 @@ class AsyncArchive(BankVerbs):
 
 @contextmanager
 def _writing(target: Path | IO[str]) -> Iterator[IO[str]]:
-    """Open the file to write; an existing file is replaced only when the archive is complete."""
+    """Open the target for writing; an existing file is replaced only when the archive is complete."""
     if not isinstance(target, Path):
         yield target
         return
@@ -239,7 +239,7 @@ def _writing(target: Path | IO[str]) -> Iterator[IO[str]]:
 
 @contextmanager
 def _reading(source: Path | IO[str]) -> Iterator[IO[str]]:
-    """Open the file to read; a stream without `readline` is copied to a temporary file."""
+    """Open the source for reading; a stream without `readline` is copied to a temporary file."""
     if isinstance(source, Path):
         with source.open(encoding="utf-8", newline="\n") as file:
             yield file

@@ -1,4 +1,4 @@
-"""The context shared by all methods of a bank: its header, open indexes and services; and the read-only check."""
+"""The context that all methods of a bank share: header, open indexes and services. Also the read-only check."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ R = TypeVar("R")
 
 
 class BankContext:
-    """One bank, independent of whether its indexes are open.
+    """A bank, whether its indexes are open or not.
 
     Args:
-        header: header of the bank, of which only the name and the generation are used, because these never change.
+        header: header of the bank. Only its name and generation are used, because these never change.
         banks: the engine's open banks.
         services: services of the engine.
 
     Attributes:
         services: services of the engine, whose workers raise BankForgotten once the bank is forgotten.
-        view_services: the same for work on a view or in a transaction, which itself notices that another process has
-            forgotten the bank.
+        view_services: the engine's services without that check, for work on a view or in a transaction, which itself detects
+            that another process has forgotten the bank.
     """
 
     def __init__(self, header: BankHeader, banks: OpenBanks, services: Services) -> None:
@@ -47,12 +47,12 @@ class BankContext:
 
     @property
     def name(self) -> str:
-        """The bank's id."""
+        """The bank's name."""
         return self._header.name
 
     @property
     def generation(self) -> int:
-        """The bank's generation, which distinguishes it from forgotten banks of the same name."""
+        """A number that distinguishes the bank from forgotten banks with the same name."""
         return self._header.generation
 
     @property
@@ -68,23 +68,23 @@ class BankContext:
     def catch_up(self) -> None:
         """Apply committed changes to the indexes. Writer thread only.
 
-        If the server of a shared ledger cannot be reached, the next answer catches up: what was committed stays so.
+        If the server of a shared ledger cannot be reached, the next call catches up; committed changes are safe.
         """
         try:
             self.projection.catch_up()
         except LedgerUnreachable as error:
-            logger.warning("bank %r: its indexes catch up at the next call: %s", self.name, error)
+            logger.warning("bank %r: its indexes will be updated at the next call: %s", self.name, error)
 
     def problems(self) -> dict[str, str]:
-        """Return the reason for each index that could not be written, by index name. Writer thread only."""
+        """Return why indexes could not be written, by index name. Writer thread only."""
         return self.projection.problems()
 
     def transaction(self) -> AbstractContextManager[tuple[BankView, Transaction]]:
-        """Begin a transaction on the bank; it comes with a view of the bank's state. Writer thread only."""
+        """Begin a transaction on the bank, together with a view of the bank's state. Writer thread only."""
         return self.projection.transaction()
 
     def leased(self) -> AbstractAsyncContextManager[BankProjection]:
-        """Lease the bank's indexes and columns; they stay open until the end of the block.
+        """Lease the bank's indexes and columns, which then stay open until the end of the block.
 
         Raises:
             BankForgotten: the bank was forgotten.
@@ -94,12 +94,12 @@ class BankContext:
 
     @asynccontextmanager
     async def viewing(self) -> AsyncIterator[BankView]:
-        """Yield the newest view; its indexes stay open until the end of the block. See `current_view`."""
+        """Yield the newest view, whose indexes stay open until the end of the block. See `current_view`."""
         async with self.leased() as projection:
             yield await self.current_view(projection)
 
     async def current_view(self, projection: BankProjection) -> BankView:
-        """Return the newest view. If other processes may write, or an index is being repaired, the indexes catch up first.
+        """Return the newest view. If other processes may write, or an index is being repaired, update the indexes first.
 
         Raises:
             EmbedderMismatch: the bank's vectors were made by another embedder.
@@ -114,7 +114,7 @@ class BankContext:
         return view
 
     def check_embedder(self) -> None:
-        """Check that the bank's vectors were made by the engine's embedder, as far as the indexes know. Writer thread only.
+        """Check that the engine's embedder made the bank's vectors, as far as the indexes know. Writer thread only.
 
         Raises:
             EmbedderMismatch: the bank's vectors were made by another embedder.
@@ -122,7 +122,7 @@ class BankContext:
         self.projection.view().check_embedder(self.services.embedder.identity)
 
     def claim_embedder(self) -> None:
-        """Record the engine's embedder if the bank has no embedder yet, else check that both are the same. Writer thread only.
+        """Record the engine's embedder if the bank has none yet; otherwise check that it is the same. Writer thread only.
 
         Raises:
             EmbedderMismatch: the bank's vectors were made by another embedder.
@@ -134,12 +134,12 @@ class BankContext:
             self.check_embedder()
 
     def single_read(self) -> AbstractContextManager[LedgerReader]:
-        """Open a block for one select of the ledger."""
+        """Return a context manager for a single query of the ledger."""
         return self.ledger.single_read(self.name, self._header.generation)
 
 
 def check_writable(services: Services, verb: str) -> None:
-    """Reject a call of a method that writes if the engine is read-only.
+    """Raise an error if a method that writes is called on a read-only engine.
 
     Raises:
         InvalidRequest: the engine was opened read-only; the error names the method.
@@ -152,7 +152,7 @@ class BankVerbs:
     """Base class of a bank's methods and of its namespaces."""
 
     namespace: ClassVar[str] = ""
-    """Name of the bank's attribute that has these methods; empty for the bank's own methods."""
+    """Name of the bank's attribute that holds this namespace; empty for the bank's own methods."""
 
     def __init__(self, context: BankContext) -> None:
         self._context = context
@@ -164,7 +164,7 @@ Verbs = TypeVar("Verbs", bound=BankVerbs)
 def writes(
     verb: Callable[Concatenate[Verbs, P], Awaitable[R]],
 ) -> Callable[Concatenate[Verbs, P], Awaitable[R]]:
-    """Decorate a method that writes, so that with a read-only engine it fails before any other check."""
+    """Decorate a method that writes: on a read-only engine, it fails before any other check."""
 
     @wraps(verb)
     async def guarded(self: Verbs, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -172,5 +172,5 @@ def writes(
         check_writable(self._context.services, called)
         return await verb(self, *args, **kwargs)
 
-    guarded.writes = True  # type: ignore[attr-defined] # read by engine/remote, which does not repeat a write
+    guarded.writes = True  # type: ignore[attr-defined] # engine/remote.py does not retry methods with this mark
     return guarded

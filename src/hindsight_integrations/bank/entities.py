@@ -1,4 +1,4 @@
-"""`bank.entities`: list, merge, split and alias entities; every change can be undone."""
+"""`bank.entities`: list, merge, split and alias entities. Every change can be undone."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class AsyncEntities(BankVerbs):
     namespace = "entities"
 
     async def list(self, prefix: str | None = None, *, limit: int = 100) -> Entities:
-        """List entities with type, names and number of mentions, the most mentioned first.
+        """List entities with type, names and number of mentions, most mentioned first.
 
         Args:
-            prefix: only entities with a name that begins with this, ignoring case.
+            prefix: list only entities with a name that starts with this text, ignoring case.
             limit: maximum number of entities.
 
         Raises:
@@ -50,9 +50,9 @@ class AsyncEntities(BankVerbs):
         return await services.workers.read(services.ledger.entities.listed, self._context.name, start, most)
 
     async def observations(self, name: str) -> EntitySummary:
-        """Get the observations that summarise the facts about an entity, each with its source facts.
+        """Get the observations, which summarise the facts about an entity, each with its source facts.
 
-        They are made in the background by `tasks.settle()` or a worker, and updated when the facts change.
+        `tasks.settle()` or a worker makes observations in the background and updates them when the facts change.
 
         Args:
             name: name or id of the entity.
@@ -64,13 +64,13 @@ class AsyncEntities(BankVerbs):
 
     @writes
     async def merge(self, keep: str, merge: str) -> EntityChange:
-        """Merge two entities: `keep` gets all names and mentions of `merge`.
+        """Merge two entities: all names and mentions of `merge` move to `keep`.
 
-        Later retains resolve these names to `keep`. `undo` reverts this.
+        Later retains resolve these names to `keep`. `undo` reverts the merge.
 
         Args:
-            keep: name or id of the entity that stays.
-            merge: name or id of the entity that is merged into it.
+            keep: name or id of the entity that remains.
+            merge: name or id of the entity that is merged into `keep`.
 
         Raises:
             InvalidRequest: an entity is unknown, a name is ambiguous, both are the same entity, or the engine is read-only.
@@ -79,13 +79,13 @@ class AsyncEntities(BankVerbs):
 
     @writes
     async def split(self, name: str, *, names: Sequence[str]) -> EntityChange:
-        """Split some names off an entity, with the mentions that use them, as a new entity.
+        """Move some names of an entity, with the mentions that use them, to a new entity.
 
-        Later retains keep the names apart. `undo` reverts this.
+        Later retains keep the names apart. `undo` reverts the split.
 
         Args:
             name: name or id of the entity to split.
-            names: names to split off; the first is the canonical name of the new entity.
+            names: the names to move; the first becomes the canonical name of the new entity.
 
         Raises:
             InvalidRequest: the entity is unknown, a name is not one of its names, no name would remain, or the engine is
@@ -171,7 +171,7 @@ class AsyncEntities(BankVerbs):
             )
         texts = services.ledger.entities.mention_texts(bank.name, entity.id)
         units = tuple(unit for unit, text in texts if normalise_name(text) in wanted)
-        # The id is not derived from the name alone, since an entity with the same name and type may exist.
+        # The name alone does not determine the id, because another entity may have the same name and type.
         seed = "\x1e".join(("split", bank.name, entity.id, *wanted))
         split = EntitySplit(entity.id, str(uuid.uuid5(NAMESPACE, seed)), names[0].strip(), wanted, units)
         return services.ledger.entities.split(bank.name, split, services.clock.now())
@@ -185,8 +185,8 @@ class AsyncEntities(BankVerbs):
         if others:
             raise InvalidRequest(
                 "alias",
-                f"{shown(alias)} is a name of entity {others[0].id}",
-                "Merge the two with entities.merge.",
+                f"{shown(alias)} is already a name of entity {others[0].id}",
+                "Merge the two entities with entities.merge.",
             )
         return services.ledger.entities.alias(bank.name, entity.id, [wanted], services.clock.now())
 
@@ -203,7 +203,7 @@ def entities_named(ledger: LedgerReader, bank: str, name: str) -> list[Entity]:
 
 
 def entity_named(ledger: LedgerReader, bank: str, name: str) -> Entity:
-    """Return the entity with this id, or the only one with this name.
+    """Return the entity with this id, or the only entity with this name.
 
     Raises:
         InvalidRequest: no entity or several entities match.
@@ -218,10 +218,10 @@ def entity_named(ledger: LedgerReader, bank: str, name: str) -> Entity:
 
 
 def checked_names(names: object) -> tuple[str, ...]:
-    """Return the normalised names in order, without duplicates; there is at least one.
+    """Validate a list of names; return them normalised, in order, without duplicates, at least one.
 
     Raises:
-        InvalidRequest: the value is not a list of names, or is empty.
+        InvalidRequest: the value is not a list of names, or the list is empty.
     """
     found = tuple(dict.fromkeys(_normalised(each) for each in checked_list(names, "names")))
     if not found:

@@ -1,4 +1,4 @@
-"""`bank.items`: JSON values stored by namespace and key, searchable by meaning and words."""
+"""`bank.items`: JSON values by namespace and key, with semantic and keyword search."""
 
 from __future__ import annotations
 
@@ -38,18 +38,20 @@ from hindsight_integrations.validation.items import (
 )
 from hindsight_integrations.validation.limits import MAX_QUERY, checked_count, checked_list, checked_words
 
-# Maximum number of characters per unit: about 400 tokens, since common embedders read at most 512.
+# Maximum characters of a piece of a text: about 400 tokens, because common embedders read at most 512.
 PIECE = 1_500
-# Number of replaced or deleted values and texts that triggers a scrub, which rewrites the files: seconds for 100,000
-# texts.
+# Number of replaced or deleted values and texts after which the files are scrubbed (rewritten without the deleted bytes),
+# which takes seconds for 100,000 texts.
 SCRUB_AFTER = 1_000
-ATTEMPTS = 5  # maximum number of commits; a commit fails if another process deletes a text after it was read
+ATTEMPTS = (
+    5  # maximum number of commits; a commit fails if another process deletes a text that was read before
+)
 
 Writes = Sequence[ItemPut | ItemDelete]
 
 
 async def write_items(bank: BankContext, writes: Writes) -> None:
-    """Put and delete items in one commit, then update all indexes. The last write of a key wins.
+    """Put and delete items in one commit, then update all indexes. If a key occurs twice, the last write counts.
 
     Raises:
         ModelError: a text could not be embedded; nothing was written.
@@ -74,7 +76,7 @@ async def write_items(bank: BankContext, writes: Writes) -> None:
 
 
 def units_of(put: ItemPut, bank: str, now: datetime) -> list[MemoryUnit]:
-    """Build the units by which an item is found from its texts; long texts are split. Equal items have equal units."""
+    """Build the units through which search finds an item; long texts are split. Equal items have equal units."""
     pieces = dict.fromkeys(piece for text in put.texts for piece in chunk_text(text, PIECE) if piece.strip())
     return [
         MemoryUnit(
@@ -92,7 +94,7 @@ def units_of(put: ItemPut, bank: str, now: datetime) -> list[MemoryUnit]:
 def _prepared(
     bank: BankContext, last: Mapping[ItemKey, ItemPut | ItemDelete], values: Mapping[ItemKey, str]
 ) -> list[ItemWrite | ItemDelete]:
-    """Prepare the writes; texts that are stored already are not embedded again."""
+    """Prepare the writes. Texts that are already stored are not embedded again."""
     services, now = bank.services, bank.services.clock.now()
     known = services.ledger.items.unit_ids(bank.name, list(last))
     units = {
@@ -159,37 +161,37 @@ def forget_items(bank: BankContext, namespace: Namespace, key: str | None) -> in
 
 
 def finish_scrub(bank: BankContext) -> bool:
-    """Flush every index's removals, then rewrite the ledger's files; return True if no trace of deleted items is left."""
+    """Flush removals in every index, then rewrite the ledger's files. Return True if no trace of deleted items is left."""
     bank.catch_up()
     try:
         return bank.services.ledger.erasure.scrub() is Scrub.CLEAN and not bank.problems()
     except LedgerFailed:
         return (
-            # The disk is full: searches no longer return the items, and the next scrub or open removes their bytes.
+            # The disk is full. Search no longer returns the items; the next scrub or opening removes their bytes.
             False
         )
 
 
 Condition = Callable[[Mapping[str, Any]], bool]
 
-PAGE = 500  # number of items per read of the ledger
+PAGE = 500  # number of items per ledger query
 MOST = 100_000  # maximum number of items per search
 
 
 class AsyncItems(BankVerbs):
-    """Values stored by key, as in LangGraph's stores. Recall does not return them."""
+    """Values stored by key, as in a LangGraph store. Recall does not return them."""
 
     namespace = "items"
 
     async def get(self, keys: Iterable[ItemKey], *, refresh: bool = False) -> list[Item | None]:
-        """Get the items of these (namespace, key) pairs, in this order; None for a missing one.
+        """Get the items with these (namespace, key) pairs, in the same order; None for a missing item.
 
         Args:
             keys: pairs of namespace and key.
-            refresh: restart the time to live of these items.
+            refresh: whether to restart the time to live of these items.
 
         Raises:
-            InvalidRequest: a namespace or key is not valid.
+            InvalidRequest: a namespace or key is invalid.
         """
         wanted = [checked_item_key(key) for key in checked_list(keys, "keys")]
         context, services = self._context, self._context.services
@@ -202,16 +204,16 @@ class AsyncItems(BankVerbs):
 
     @writes
     async def write(self, writes: Iterable[ItemPut | ItemDelete]) -> None:
-        """Put and delete items in one commit, all or nothing. The last write of a key wins.
+        """Put and delete items in one commit, all or nothing. If a key occurs twice, the last write counts.
 
-        An item that is put again keeps its `created_at`. Deleted and replaced texts are not found any more; they are removed from
+        An item that is put again keeps its `created_at`. Deleted and replaced texts are no longer found. They are removed from
         the files after 1,000 deletions, by `expire` and `tasks.settle`, or immediately by `forget`.
 
         Args:
             writes: the items to put and the keys to delete.
 
         Raises:
-            InvalidRequest: a namespace, key, value or time to live is not valid, or the engine was opened read-only.
+            InvalidRequest: a namespace, key, value or time to live is invalid, or the engine was opened read-only.
             ModelError: a text could not be embedded.
             EmbedderMismatch: another embedder made the bank's vectors.
         """
@@ -227,21 +229,21 @@ class AsyncItems(BankVerbs):
         offset: int = 0,
         refresh: bool = False,
     ) -> list[FoundItem]:
-        """Search the items under a namespace prefix: ranked by the query, or newest first without one.
+        """Search the items under a namespace prefix, ranked by the query or, without a query, newest first.
 
-        With a query, items with texts come first, ranked by fused semantic and BM25 search; items without texts follow, newest
-        first.
+        With a query, items with searchable texts come first, ranked by fused semantic and BM25 search. Items without texts
+        follow, newest first.
 
         Args:
-            prefix: first labels of the namespace; empty means all items.
+            prefix: first labels of the namespace; empty means all namespaces.
             query: the search text.
-            where: predicate on an item's value, applied before the limit.
+            where: condition on an item's value, applied before the limit.
             limit: maximum number of items.
             offset: number of items to skip.
-            refresh: restart the time to live of the items returned.
+            refresh: whether to restart the time to live of the items returned.
 
         Raises:
-            InvalidRequest: the prefix, limit or offset is not valid.
+            InvalidRequest: the prefix, limit or offset is invalid.
             ModelError: the query could not be embedded.
             EmbedderMismatch: another embedder made the bank's vectors.
         """
@@ -260,13 +262,13 @@ class AsyncItems(BankVerbs):
         return found[offset:]
 
     async def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
-        """List the namespaces that start with these labels and contain an item, in order.
+        """List the namespaces that start with these labels and contain an item, sorted.
 
         Args:
-            prefix: labels; empty means all.
+            prefix: first labels of the namespaces; empty means all.
 
         Raises:
-            InvalidRequest: the prefix is not valid.
+            InvalidRequest: the prefix is invalid.
         """
         labels, services = checked_namespace(prefix, prefix=True), self._context.services
         return await services.workers.read(
@@ -285,7 +287,7 @@ class AsyncItems(BankVerbs):
             The number of items erased.
 
         Raises:
-            InvalidRequest: the namespace or key is not valid, or the engine was opened read-only.
+            InvalidRequest: the namespace or key is invalid, or the engine was opened read-only.
         """
         labels = checked_namespace(namespace, prefix=key is None)
         name = None if key is None else checked_key(key)
@@ -293,9 +295,9 @@ class AsyncItems(BankVerbs):
 
     @writes
     async def expire(self) -> int:
-        """Erase expired items, and scrub the files of deleted and replaced texts.
+        """Erase expired items, and remove deleted and replaced texts from the files.
 
-        `tasks.settle` and a worker do this too.
+        `tasks.settle` and the worker do the same.
 
         Returns:
             The number of items erased.
@@ -317,7 +319,7 @@ class AsyncItems(BankVerbs):
     async def _found(
         self, prefix: Namespace, text: str, where: Condition | None, wanted: int
     ) -> AsyncIterator[FoundItem]:
-        """Yield the matching items: ranked ones first, then the others in pages."""
+        """Yield the matching items: ranked items first, then the others in pages."""
         if text:
             async for each in self._ranked(prefix, text, where, wanted):
                 yield each
@@ -380,7 +382,7 @@ class AsyncItems(BankVerbs):
 
 
 async def settle_items(bank: BankContext) -> int:
-    """Erase expired items and scrub the files; return the number of items that expired."""
+    """Erase expired items and scrub the files; return the number of expired items."""
     workers = bank.services.workers
     expired = await workers.write(expire_items, bank)
     await workers.write(scrub_items, bank)
@@ -390,7 +392,7 @@ async def settle_items(bank: BankContext) -> int:
 async def on_settled_view(
     bank: BankContext, answer: Callable[[BankView], list[tuple[int, float]]]
 ) -> list[tuple[int, float]]:
-    """Read from one consistent state of the bank; read again if an index was rebuilt during the read."""
+    """Read from one consistent state of the bank; repeat the read if an index was rebuilt in the meantime."""
     async with bank.leased() as projection:
         while True:
             view = await bank.current_view(projection)

@@ -1,4 +1,4 @@
-"""`bank.maintenance`: reindex, and list edits; also resolves and runs erasures."""
+"""`bank.maintenance`: reindex a bank and list edits. Also resolves and runs erasures for `forget`."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind
 from hindsight_integrations.validation.arguments import checked_unit_id
 
 _MINE = re.compile(r"(?:my|our|mein|meine[nmrs]?|unser|unsere[nmrs]?|mi|mis|nuestr[oa]s?)\b", re.IGNORECASE)
-# Number of memories nearest to the description that semantic search and keyword search each return for comparison.
+# Number of memories nearest to the description that semantic search and keyword search each return as candidates.
 LOOKED_AT = 200
-# Minimum share of the description's words, names excluded, that a memory must contain; strict, since erasure is
-# irreversible.
+# Minimum share of the description's words, names excluded, that a memory must contain. The threshold is high, because
+# erasure is irreversible.
 NAMED = 0.75
 LONGEST_NAME = 4  # maximum number of words of a name
 MOST = 50  # maximum number of memories that a description may match
 
 
 async def erasure_of(bank: BankContext, text: str) -> Erasure:
-    """Resolve a description of what to forget: to identifiers, to an entity, or to the memories that match it.
+    """Resolve a description of what to forget to identifiers, to an entity, or to the matching memories.
 
     Raises:
         InvalidRequest: no memory or too many memories match.
@@ -70,7 +70,7 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
         raise InvalidRequest(
             "text",
             f"{shown(text)} has no content words",
-            "Describe the memories, or pass everything=True to erase all.",
+            "Describe the memories, or pass everything=True to erase all of them.",
         )
     async with bank.viewing() as view:
 
@@ -145,7 +145,7 @@ def tells_of(description: str, text: str, language: Language) -> bool:
 
 
 def _identifiers(text: str, found: Sequence[MemoryUnit], language: Language) -> tuple[str, ...]:
-    """Return the identifiers in these memories that are of a kind named in the description; they are erased everywhere."""
+    """Return identifiers in these memories whose kind the description names; they are then erased everywhere."""
     words = content_stems(text, language)
     return tuple(
         sorted(
@@ -164,7 +164,7 @@ NOBODY = ""  # an id that no entity has
 
 
 def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
-    """Run an erasure: in the ledger, then in every index, then in the files.
+    """Erase memories from the ledger, then from every index, then from the files.
 
     Raises:
         InvalidRequest: nothing in the bank has that id, or the entity has names that may belong to others.
@@ -179,21 +179,21 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     try:
         scrubbed = ledger.erasure.scrub() is Scrub.CLEAN
     except LedgerFailed:
-        # The disk is full: the memories are erased, and the next erasure or open removes their bytes.
+        # The disk is full. The memories are erased; the next erasure or opening removes their bytes from the files.
         scrubbed = False
     return replace(receipt, files_clean=scrubbed and healthy, copies=_confirmed(bank, receipt.copies))
 
 
 def _confirmed(bank: BankContext, copies: tuple[BankCopy, ...]) -> tuple[BankCopy, ...]:
-    """Return the present state of a bank's copies, of which this process has confirmed its own."""
+    """Return the current state of a bank's copies, after this process has confirmed its own."""
     try:
         return bank.services.ledger.copies.of(bank.name) if copies else ()
-    except LedgerUnreachable:  # the memories are erased; the copies as of the commit are unconfirmed
+    except LedgerUnreachable:  # the erasure is committed; report the copies as of that commit, as unconfirmed
         return copies
 
 
 def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
-    """Return the receipt of an erasure without running it (dry run).
+    """Return the receipt that an erasure would have, without running it (dry run).
 
     Raises:
         InvalidRequest: as in `erased`.
@@ -205,7 +205,7 @@ def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
 
 
 def _check_found(bank: BankContext, erasure: Erasure) -> None:
-    """Raise InvalidRequest if a name or id matches nothing; an empty window or bank is not an error."""
+    """Raise InvalidRequest if a name or id matches nothing. An empty window or bank is not an error."""
     if erasure.entity is not None:
         entity_named(bank.services.ledger, bank.name, erasure.entity)
     if erasure.told and erasure.entity is None:
@@ -215,15 +215,15 @@ def _check_found(bank: BankContext, erasure: Erasure) -> None:
             "text", "no memory contains that number or email address", "Check it for typing errors."
         )
     if erasure.units:
-        raise InvalidRequest("units", "nothing in the bank has these ids", "Check the ids.")
+        raise InvalidRequest("units", "the bank contains none of these ids", "Check the ids.")
     named = ("unit", erasure.unit), ("document", erasure.document), ("message", erasure.message)
     for field, name in named:
         if name is not None:
-            raise InvalidRequest(field, f"nothing in the bank has the id {shown(name)}", "Check the id.")
+            raise InvalidRequest(field, f"the bank does not contain the id {shown(name)}", "Check the id.")
 
 
 def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
-    """Return the erasure with the id of its entity and the names by which memories and texts are selected."""
+    """Return the erasure completed with the entity's id and the names by which memories and texts are selected."""
     if erasure.entity is None:
         return erasure
     ledger = bank.services.ledger
@@ -244,7 +244,7 @@ def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
     if alike := {name: count for name, count in written.items() if name not in exact}:
         own = {name: written[name] for name in entity.names if name in exact}
         _refuse(entity, own, alike)
-    # Extraction may miss a name, such as one at the start of a sentence, so texts are searched for the entity's unique names.
+    # Extraction may miss a name, for example at the start of a sentence, so the entity's unique names are searched in texts.
     own_alone = (name for name in exact if len(entities_named(ledger, bank.name, name)) == 1)
     return replace(erasure, entity=entity.id, told=tuple(dict.fromkeys((*erasure.told, *own_alone))))
 
@@ -260,10 +260,10 @@ def _known(names: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
 def _refuse(entity: Entity, own: dict[str, int], alike: dict[str, int]) -> NoReturn:
     raise InvalidRequest(
         "entity",
-        f"{entity.name!r} has names that were assigned to it by similarity and may belong to others: "
+        f"{entity.name!r} has names that were assigned to it by similarity and may belong to other entities: "
         f"{_counted(alike)}; its certain names are: {_counted(own)}",
-        f"Nothing was erased. Pass names={[*own]} to forget only these, add names that mean the same entity, split the others "
-        "off with entities.split, or confirm a name with entities.alias.",
+        f"Nothing was erased. Pass names={[*own]} to forget only the certain names, add other names that mean this entity, split "
+        "names off with entities.split, or confirm a name with entities.alias.",
     )
 
 

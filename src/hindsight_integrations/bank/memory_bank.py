@@ -23,10 +23,10 @@ from hindsight_integrations.validation.arguments import checked_profile
 
 
 class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank):
-    """One bank of memories: retain, recall, reflect. Created by `AsyncHindsight.bank`; usable from any event loop."""
+    """A bank of memories. Created by `AsyncHindsight.bank`; can be used from any event loop."""
 
     def with_profile(self, profile: BankProfile) -> AsyncMemoryBank:
-        """Return the same bank with another profile for `reflect`. Nothing is stored.
+        """Return the same bank with another profile for `reflect`; the bank's own profile does not change.
 
         Args:
             profile: the profile to use instead of the bank's own.
@@ -38,22 +38,22 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def name(self) -> str:
-        """The bank's id."""
+        """The bank's name."""
         return self._context.name
 
     @property
     def generation(self) -> int:
-        """A number that distinguishes the bank from forgotten banks of the same name."""
+        """A number that distinguishes the bank from forgotten banks with the same name."""
         return self._context.generation
 
     @property
     def reference(self) -> BankReference:
-        """A reference by which `bank_at` finds the bank, also in another process."""
+        """A reference from which `bank_at` gets the bank, even in another process."""
         return BankReference(self._context.services.place, self.name)
 
     @property
     def worker(self) -> WorkerMode:
-        """Where the bank's background tasks run: none, own or elsewhere."""
+        """Where the bank's background tasks run."""
         return self._context.services.worker
 
     @property
@@ -63,7 +63,7 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def records(self) -> AsyncRecords:
-        """Records, which can be listed and added up: list, aggregate, categories, merge, split."""
+        """Records, the typed values in memories: list, aggregate, categories, merge, split."""
         return AsyncRecords(self._context)
 
     @property
@@ -73,7 +73,7 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def reflect_stages(self) -> AsyncReflectStages:
-        """A reflection stage by stage: recall, think, call_tool, answer, assess, commit."""
+        """The steps of a reflection: recall, think, call_tool, answer, assess, commit."""
         return AsyncReflectStages(self._context, answering_as=self._answering_as)
 
     @property
@@ -88,7 +88,7 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def directives(self) -> AsyncDirectives:
-        """Rules for every answer: add, list, remove."""
+        """Rules that every answer follows: add, list, remove."""
         return AsyncDirectives(self._context)
 
     @property
@@ -98,7 +98,7 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def threads(self) -> AsyncThreads:
-        """Conversations that continue and fork: follow."""
+        """Conversations that grow and fork: follow."""
         return AsyncThreads(self._context)
 
     @property
@@ -108,7 +108,7 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def archive(self) -> AsyncArchive:
-        """Transfer of the bank as one portable file: export, load."""
+        """Export and import of the bank as a single file: export, load."""
         return AsyncArchive(self._context)
 
     @property

@@ -37,7 +37,7 @@ from hindsight_integrations.validation.limits import (
     checked_text,
 )
 
-MOST_SHOWN = 3  # maximum number of mental models shown for an answer (chosen by hand)
+MOST_SHOWN = 3  # maximum number of mental models shown to the model for an answer; chosen by hand
 
 
 def nearest(
@@ -47,10 +47,10 @@ def nearest(
 
     Args:
         query: vector of the query (dimension,), unit norm.
-        models: the n models that may be shown.
+        models: the n candidate models.
         questions: vectors of their questions (n, dimension).
         texts: vectors of their texts (n, dimension).
-        floor: minimum cosine, the embedder's threshold for the semantic channel.
+        floor: minimum cosine similarity; the embedder's threshold for semantic search.
     """
     cosines = np.maximum(questions @ query, texts @ query)
     order = np.argsort(-cosines, kind="stable")[:MOST_SHOWN]
@@ -58,7 +58,7 @@ def nearest(
 
 
 def visible(models: Sequence[MentalModel], query: RecallQuery, view: BankView) -> list[MentalModel]:
-    """Return those models that have a text, and whose tags and all source facts' tags pass the query's tag filter."""
+    """Return the models that have a text and pass the query's tag filter with their own tags and those of every source fact."""
     own = [model for model in models if model.text and _passes(frozenset(model.tags), query)]
     rows = view.ledger.units.row_ids(view.bank, sorted({unit for model in own for unit in model.based_on}))
     columns = view.columns
@@ -100,7 +100,7 @@ async def directives_for(bank: BankContext, query: RecallQuery) -> Sequence[str]
 async def mental_models_near(bank: BankContext, query: RecallQuery) -> Sequence[MentalModel]:
     """Return the mental models to show for a query, nearest first, each marked if it may be out of date.
 
-    None are returned with `as_of`, since the stored answers reflect the present, or if the embedder fails.
+    Returns none with `as_of`, because the stored answers describe the present, or if the embedder fails.
     """
     known = await bank.services.workers.read(bank.ledger.mental_models.all, bank.name)
     if query.as_of is not None or not any(model.text for model in known):
@@ -141,18 +141,18 @@ Directives: TypeAlias = tuple[Directive, ...]  # inside the class, `list` is the
 
 
 class AsyncDirectives(BankVerbs):
-    """Rules of the operator that `reflect` follows. Memories never become directives."""
+    """Rules, set by the operator, that `reflect` follows. Memories never become directives."""
 
     namespace = "directives"
 
     @writes
     async def add(self, text: str, *, tags: Iterable[str] = ()) -> Directive:
-        """Add a rule for all later answers. If the same rule exists with these tags, return the existing one.
+        """Add a rule for all later answers. If the bank has the same rule with the same tags, return that one.
 
         Args:
             text: the rule, up to 1,000 characters: "Answer in two sentences at most." It becomes part of the system message,
                 so never pass text from untrusted sources.
-            tags: tags of the reflections to which the rule applies; without tags, it applies to all.
+            tags: tags of the reflections to which the rule applies. A rule without tags applies to all.
 
         Raises:
             InvalidRequest: the text is blank or too long, a tag is invalid, the bank has 50 directives, or the engine was
@@ -170,7 +170,7 @@ class AsyncDirectives(BankVerbs):
         )
 
     async def list(self) -> Directives:
-        """List all directives in the order they were added."""
+        """List all directives in the order in which they were added."""
         bank = self._context
         return tuple(await bank.services.workers.read(bank.ledger.mental_models.directives, bank.name))
 
@@ -188,11 +188,11 @@ class AsyncDirectives(BankVerbs):
         if not await bank.services.workers.write(
             bank.ledger.mental_models.remove_directive, bank.name, wanted
         ):
-            reason = f"there is no directive {shown(directive_id)}"
+            reason = f"the bank has no directive {shown(directive_id)}"
             raise InvalidRequest("directive_id", reason, "Pass an id from directives.list().")
 
 
-TEXT_TOKENS = 1_024  # default token limit of a mental model's text
+TEXT_TOKENS = 1_024  # default limit of a mental model's text in tokens
 
 MentalModels: TypeAlias = tuple[MentalModel, ...]  # inside the class, `list` is the method
 
@@ -212,14 +212,14 @@ class AsyncMentalModels(BankVerbs):
         trigger: RefreshTrigger | str = RefreshTrigger.MANUAL,
         max_tokens: int = TEXT_TOKENS,
     ) -> MentalModel:
-        """Create a standing question. `refresh`, or with trigger "auto" a task, answers it.
+        """Create a standing question. `refresh` answers it, or, with trigger "auto", a background task.
 
         Args:
             name: name of the mental model, unique in the bank; one line of up to 200 characters.
             question: the question, up to 8,000 characters.
-            tags: visibility tags of the answer, which is made from memories with exactly these tags or without tags.
-            trigger: "manual", or "auto": a task answers it again a minute after memories in its scope changed.
-            max_tokens: maximum length of its text, 1 to 8,192. Mental models take at most half of a reflection's `max_tokens`.
+            tags: visibility tags of the answer, which is based on memories with exactly these tags and memories without tags.
+            trigger: "manual", or "auto": a task answers the question again a minute after memories in its scope change.
+            max_tokens: maximum length of the text, 1 to 8,192. Mental models use at most half of a reflection's `max_tokens`.
 
         Raises:
             InvalidRequest: the name is in use, the bank has 100 mental models, an option is out of range, or the engine was opened
@@ -240,7 +240,7 @@ class AsyncMentalModels(BankVerbs):
         return made
 
     async def get(self, name: str) -> MentalModel:
-        """Get one mental model; `state` says whether its text is current.
+        """Get a mental model. Its `state` says whether its text is current.
 
         Args:
             name: name of the mental model, or its id as cited in an answer.
@@ -273,8 +273,8 @@ class AsyncMentalModels(BankVerbs):
     async def refresh(self, name: str) -> MentalModel:
         """Answer the question of a mental model now and store the answer.
 
-        It is answered as by `reflect`, but from facts only and without forming opinions. Without a model the text consists of the
-        best memories and is `extractive`. If memory has no answer, the text is empty and `state` is "nothing known".
+        The question is answered as in `reflect`, but from facts only and without forming opinions. Without a model, the text is
+        the best memories and is marked `extractive`. If memory has no answer, the text is empty and `state` is "nothing known".
 
         Args:
             name: name of the mental model.
@@ -285,7 +285,7 @@ class AsyncMentalModels(BankVerbs):
         Raises:
             InvalidRequest: no mental model has that name, or the engine was opened read-only.
             ModelError: the model or the embedder failed; the stored text is unchanged.
-            RevisionConflict: memories used for the answer changed during each of three tries; call it again.
+            RevisionConflict: memories used for the answer changed during each of three attempts; call it again.
         """
         bank, model = self._context, await self._named(name)
         await bank.services.workers.write(bank.claim_embedder)
@@ -294,7 +294,7 @@ class AsyncMentalModels(BankVerbs):
 
     @writes
     async def delete(self, name: str) -> None:
-        """Delete a mental model: question, text and task.
+        """Delete a mental model with its question, text and task.
 
         Args:
             name: name of the mental model.
@@ -306,11 +306,11 @@ class AsyncMentalModels(BankVerbs):
         await bank.services.workers.write(bank.ledger.mental_models.delete, bank.name, model.id)
 
     async def _named(self, name: object) -> MentalModel:
-        """Return the stored model with that name or id, without checking whether it is out of date."""
+        """Return the stored model with this name or id, without checking whether it is out of date."""
         bank, wanted = self._context, checked_name(name, "name")
         for model in await bank.services.workers.read(bank.ledger.mental_models.all, bank.name):
             if wanted in (model.name, model.id):
                 return model
         raise InvalidRequest(
-            "name", f"there is no mental model {shown(name)}", "Pass a name from mental_models.list()."
+            "name", f"the bank has no mental model {shown(name)}", "Pass a name from mental_models.list()."
         )

@@ -1,4 +1,4 @@
-"""The pool of banks with open indexes. Their number is limited, and a bank in use is never closed."""
+"""The pool of banks with open indexes. The pool is limited in size, and a bank in use is never closed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from hindsight_integrations.concurrency.workers import Workers
-from hindsight_integrations.errors import BankForgotten, BankNotFound, StorageError
-from hindsight_integrations.indexes.projection import BankProjection
+from hindsight_integrations.errors import BankForgotten, BankNotFound, EngineClosed, StorageError
+from hindsight_integrations.indexes.projection import Background, BankProjection
 from hindsight_integrations.ledger.copies import CopyBehind, Holder, RegisteredCopy
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import BankHeader
@@ -21,7 +22,7 @@ from hindsight_integrations.model.profile import BankProfile
 
 
 class Places:
-    """A fair semaphore whose waiters may be on different event loops.
+    """A fair semaphore whose waiters may run on different event loops.
 
     Args:
         most: maximum number of places taken at the same time, at least 1.
@@ -33,7 +34,7 @@ class Places:
         self._lock = threading.Lock()
 
     async def take(self) -> None:
-        """Wait for a place and take it; if the call is cancelled or closed, no place is taken."""
+        """Wait for a place and take it. If the call is cancelled or the pool is closed, no place is taken."""
         with self._lock:
             if self._free:
                 self._free -= 1
@@ -56,7 +57,7 @@ class Places:
             self._free += 1
 
     def _decline(self, place: Future[None]) -> None:
-        """Stop waiting for a place; release it if it was assigned already."""
+        """Stop waiting for a place; release the place if it was assigned already."""
         if not place.cancel():
             self.give_back()
 
@@ -66,7 +67,7 @@ logger = logging.getLogger("hindsight_integrations")
 
 @dataclass(slots=True, eq=False)
 class _OpenBank:
-    """A bank with open indexes, and its number of leases."""
+    """A bank with open indexes, and how many calls lease it."""
 
     header: BankHeader
     projection: BankProjection
@@ -75,7 +76,7 @@ class _OpenBank:
 
 @dataclass(slots=True, eq=False)
 class _Lease:
-    """The lease of a bank by one call; if `ended`, the call was cancelled, and no bank may be assigned to the lease."""
+    """The lease of a bank by one call. If `ended`, the call was cancelled and must not get a bank any more."""
 
     bank: _OpenBank | None = None
     has_place: bool = False
@@ -83,15 +84,17 @@ class _Lease:
 
 
 class OpenBanks:
-    """The open projections of an engine's banks, opened on demand; beyond `most`, the least recently used is closed.
+    """The open banks of an engine. Banks are opened on demand; beyond `most`, the least recently used is closed.
 
-    A projection is opened, closed and written on its bank's lane only (with one writer, that is the writer thread). At most
-    `most` banks are leased at the same time; further callers wait. A lane never waits, and may open one more bank.
+    A bank's indexes (its projection) are opened, closed and written only on the bank's lane, a queue of jobs that run one after
+    another (with a single writer, the writer thread). At most `most` banks are leased at the same time; further callers wait. A
+    job on a lane never waits for a place, so it may exceed the limit by one bank.
 
     Args:
         ledger: the ledger that lists the banks.
-        workers: workers of the engine.
-        project: factory of a bank's projection, which is not opened yet, for a copy that is registered.
+        workers: the engine's workers.
+        project: creates the projection of a bank, not opened yet, for a registered copy;
+            the last argument runs its work in the background.
         most: maximum number of open banks, at least 1.
         holder: who holds the copies of a shared ledger's banks; None if copies are not registered.
     """
@@ -100,7 +103,7 @@ class OpenBanks:
         self,
         ledger: Ledger,
         workers: Workers,
-        project: Callable[[BankHeader, RegisteredCopy | None], BankProjection],
+        project: Callable[[BankHeader, RegisteredCopy | None, Background], BankProjection],
         *,
         most: int,
         holder: Holder | None,
@@ -113,10 +116,10 @@ class OpenBanks:
         self._forgotten: set[int] = set()
 
     def check(self, header: BankHeader) -> None:
-        """Check that a bank was not forgotten, even if a new bank has its name; asks a shared ledger.
+        """Check that a bank was not forgotten, even if a new bank has the same name. Queries a shared ledger.
 
         Raises:
-            BankForgotten: the bank of this header was forgotten.
+            BankForgotten: the bank was forgotten.
         """
         self.check_here(header)
         if self._ledger.shared and not self._exists(header):
@@ -126,14 +129,14 @@ class OpenBanks:
         """Check that a bank was not forgotten by this engine.
 
         Raises:
-            BankForgotten: the bank of this header was forgotten.
+            BankForgotten: the bank was forgotten.
         """
         if header.generation in self._forgotten:
             raise BankForgotten(header.name)
 
     @asynccontextmanager
     async def lease(self, header: BankHeader) -> AsyncIterator[BankProjection]:
-        """Lease a bank's projection until the end of the block. No other bank may be leased in the block.
+        """Lease a bank's projection until the end of the block. The block must not lease another bank.
 
         Raises:
             BankForgotten: the bank was forgotten.
@@ -154,7 +157,7 @@ class OpenBanks:
             self._end(lease)
 
     def opened(self, header: BankHeader) -> BankProjection:
-        """Return a bank's projection, which stays open at least until the end of this job of the writer thread.
+        """Return a bank's projection, which stays open at least until the current job of the bank's lane ends.
 
         Raises:
             BankForgotten: the bank was forgotten.
@@ -163,12 +166,12 @@ class OpenBanks:
 
     @contextmanager
     def forgetting(self, header: BankHeader) -> Iterator[None]:
-        """Empty a bank's indexes, and run the block, which deletes the bank from the ledger; `check` fails from then on.
+        """Empty a bank's indexes, then run the block, which deletes the bank from the ledger. From then on `check` fails.
 
-        Writer thread only. If the block fails, the bank still exists and is opened again on demand.
+        Runs on the writer thread only. If the block fails, the bank still exists and is reopened on demand.
         """
         projection = self.opened(header)
-        self._forgotten.add(header.generation)  # done first, so that no method reads the emptied indexes
+        self._forgotten.add(header.generation)  # first, so that no method reads the emptied indexes
         with ExitStack() as on_failure:
             on_failure.callback(self._forgotten.discard, header.generation)
             on_failure.callback(projection.close)
@@ -181,13 +184,13 @@ class OpenBanks:
 
     @property
     def registered(self) -> bool:
-        """Whether the ledger knows the copies of this engine."""
+        """Whether this engine registers its copies in the ledger."""
         return self._holder is not None
 
     async def apply_erasures(self) -> None:
-        """Bring the copies that are behind an erasure up to date, and delete those of dropped banks.
+        """Apply erasures to copies that have not confirmed them, and delete the copies of dropped banks.
 
-        A copy that fails stays unconfirmed.
+        A copy whose update fails stays unconfirmed.
 
         Raises:
             StorageError: the ledger cannot be read.
@@ -208,7 +211,7 @@ class OpenBanks:
             await lane.write(projection.catch_up)
 
     def delete_dropped(self) -> None:
-        """Start to delete the files of banks that were dropped while nobody had the cache folder open."""
+        """Schedule the deletion of files of banks that were dropped while no process had the cache folder open."""
         if self._holder is None or self._holder.in_memory:
             return
         for copy in self._ledger.copies.behind(self._holder):
@@ -216,7 +219,7 @@ class OpenBanks:
                 self._workers.queued(copy.key, self._delete_dropped, copy)
 
     def _delete_dropped(self, copy: CopyBehind) -> None:
-        """Delete the copy of a dropped bank, unless a new bank of its name has been opened on its files since."""
+        """Delete the copy of a dropped bank, unless a new bank with the same name has since been opened on its files."""
         with self._lock:
             bank = self._open.pop(copy.generation, None)
             replaced = any(other.header.key == copy.key for other in self._open.values())
@@ -225,7 +228,7 @@ class OpenBanks:
             bank.projection.discard()
         elif not replaced:
             header = BankHeader(copy.key, copy.key, copy.generation, 0, None, BankProfile())
-            self._project(header, None).discard()
+            self._project(header, None, _nowhere).discard()
         self._note_deleted(copy.generation)
 
     def projections(self) -> dict[str, BankProjection]:
@@ -234,7 +237,7 @@ class OpenBanks:
             return {bank.header.name: bank.projection for bank in self._open.values()}
 
     def close(self) -> None:
-        """Close every bank; no bank may be in use. May be called again after an interrupt."""
+        """Close every bank. No bank may be in use. Can be called again after an interrupt."""
         with self._lock:
             banks = list(self._open.values())
             self._open.clear()
@@ -264,7 +267,7 @@ class OpenBanks:
         self.check(header)
         self._discard_namesake(header)
         self._make_room()
-        projection = self._project(header, self._registered(header))
+        projection = self._project(header, self._registered(header), partial(self._continue, header.key))
         with ExitStack() as on_failure:
             on_failure.callback(projection.close)
             projection.open()
@@ -274,13 +277,23 @@ class OpenBanks:
             self._open[header.generation] = bank
         return bank
 
+    def _continue(self, key: str, projection: BankProjection) -> None:
+        """Load a bank's vector index on a thread for reads, and then let the bank's lane go on with it."""
+        with suppress(EngineClosed):
+            loaded = self._workers.queued_read(projection.load_vectors)
+            loaded.add_done_callback(lambda _: self._continue_on_lane(key, projection))
+
+    def _continue_on_lane(self, key: str, projection: BankProjection) -> None:
+        with suppress(EngineClosed):
+            self._workers.queued(key, _continue_vectors, projection)
+
     def _open_and_assign(self, header: BankHeader, lease: _Lease) -> _OpenBank:
         bank = self._ensure_open(header)
         self._assign(header, lease)
         return bank
 
     def _assign(self, header: BankHeader, lease: _Lease) -> _OpenBank | None:
-        """Assign the bank to the lease if it is open. All leases of a bank share the place of the first lease."""
+        """Assign the bank to the lease if it is open. All leases of a bank share the place that the first lease took."""
         with self._lock:
             bank = self._mark_used(header)
             if bank is None or lease.ended or not (bank.leases or lease.has_place):
@@ -301,24 +314,24 @@ class OpenBanks:
             self._places.give_back()
 
     def _make_room(self) -> None:
-        """Close the least recently used idle banks, so that one more can be opened; each on its own lane."""
+        """Close the least recently used idle banks, each on its own lane, so that one more bank can be opened."""
         with self._lock:
             idle = [bank.header for bank in self._open.values() if not bank.leases]
             surplus = idle[: max(0, len(self._open) + 1 - self._most)]
         for header in surplus:
             if self._workers.one_writer:
-                self._close_idle(header)  # this is the thread that would run it
+                self._close_idle(header)  # we are on the thread that would run the job
             else:
                 self._workers.queued(header.key, self._close_idle, header)
 
     def _registered(self, header: BankHeader) -> RegisteredCopy | None:
-        """Register the copy that is about to be opened, and delete that of an earlier bank of its name."""
+        """Register the copy that is about to be opened, and delete the copy of an earlier bank with the same name."""
         if self._holder is None:
             return None
         copies = self._ledger.copies
         copy = copies.register(header, self._holder)
         if copies.has_earlier(header, self._holder):
-            self._project(header, None).discard()
+            self._project(header, None, _nowhere).discard()
             copies.delete_earlier(header, self._holder)
         return copy
 
@@ -327,7 +340,7 @@ class OpenBanks:
             self._ledger.copies.delete(generation, self._holder)
 
     def _discard_namesake(self, header: BankHeader) -> None:
-        """Erase the indexes of an earlier bank of that name, which another process has forgotten."""
+        """Erase the indexes of an earlier bank with the same name, which another process has forgotten."""
         with self._lock:
             stale = [key for key, bank in self._open.items() if bank.header.name == header.name]
             banks = [self._open.pop(key) for key in stale]
@@ -336,7 +349,7 @@ class OpenBanks:
             self._note_deleted(bank.header.generation)
 
     def _close_idle(self, header: BankHeader) -> None:
-        """Close a bank, unless it has been leased or closed since it was chosen."""
+        """Close a bank, unless it was leased or closed after it was selected."""
         with self._lock:
             if header.generation not in self._open or self._open[header.generation].leases:
                 return
@@ -347,17 +360,26 @@ class OpenBanks:
                 self._note_deleted(header.generation)
 
 
+def _nowhere(_: BankProjection) -> None:
+    """Run nothing in the background."""
+
+
+def _continue_vectors(projection: BankProjection) -> None:
+    with _logged("a vector index could not be written in the background"):
+        projection.continue_vectors()
+
+
 def _close(bank: _OpenBank) -> None:
-    """Close a bank; a failure is only logged, since the ledger has all data."""
+    """Close a bank. A failure is only logged, because the ledger has all data."""
     with _logged(
-        f"bank {bank.header.name!r}: its indexes were not closed cleanly and may replay the ledger's changes"
+        f"bank {bank.header.name!r}: its indexes were not closed cleanly; the next opening may replay changes from the ledger"
     ):
         bank.projection.close()
 
 
 @contextmanager
 def _logged(problem: str) -> Iterator[None]:
-    """Run a block that may fail without harm, and log the failure."""
+    """Run a block, and log its failure instead of raising it."""
     try:
         yield
     except StorageError as error:

@@ -49,12 +49,12 @@ class AsyncOpinions(BankVerbs):
         as_of: datetime | str | None = None,
         as_of_revision: int | None = None,
     ) -> Opinions:
-        """List the opinions that the agent holds, in the order they were formed.
+        """List the opinions that the agent holds, in the order in which they were formed.
 
         Args:
             entity: name or id of an entity they mention; None means any.
             tags: visibility tags; empty means any.
-            tags_match: any, all, any_strict, all_strict or exact; any and all also list untagged ones.
+            tags_match: any, all, any_strict, all_strict or exact; any and all also select untagged opinions.
             include_closed: also list opinions that are no longer held, with `closed_at`.
             as_of: a point in conversation time; lists the opinions held then, with their confidence at that time.
             as_of_revision: ignore everything recorded after this revision; None means no limit.
@@ -90,7 +90,7 @@ class AsyncOpinions(BankVerbs):
         as_of: datetime | str | None = None,
         as_of_revision: int | None = None,
     ) -> Opinion:
-        """Get one opinion, held or not.
+        """Get an opinion, whether it is still held or not.
 
         Args:
             opinion_id: its id, or the id of one of its wordings.
@@ -98,7 +98,7 @@ class AsyncOpinions(BankVerbs):
             as_of_revision: as in `list`.
 
         Raises:
-            InvalidRequest: the bank has no such opinion, or it had not been formed then.
+            InvalidRequest: the bank has no such opinion, or it had not been formed by `as_of`.
         """
         moment, revision = self._moment(as_of, as_of_revision)
         log = await self._log(opinion_id)
@@ -143,9 +143,9 @@ class AsyncOpinions(BankVerbs):
 
     @writes
     async def forget(self, opinion_id: str) -> ForgetReceipt:
-        """Erase an opinion: every wording, its evidence log, and their traces in all files.
+        """Erase an opinion with all its wordings and its evidence log from the ledger, the indexes and all files.
 
-        Its source facts are kept. To change an opinion, retain facts that are evidence for or against it.
+        Its source facts are kept. To change an opinion, retain facts that support or contradict it instead.
 
         Args:
             opinion_id: its id, or the id of one of its wordings.
@@ -169,7 +169,7 @@ class AsyncOpinions(BankVerbs):
 
 
 def _stored(bank: BankContext, opinion_id: str) -> OpinionLog:
-    """Return the log of an opinion, by its id or the id of a wording.
+    """Return the log of the opinion with this id, or with a wording that has this id.
 
     Raises:
         InvalidRequest: there is none.

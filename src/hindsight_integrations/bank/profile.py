@@ -1,4 +1,4 @@
-"""`bank.profile`: profile of the agent, with its history."""
+"""`bank.profile`: the agent's profile and its history."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ Changes: TypeAlias = tuple[ProfileChange, ...]
 
 def moved_to_get() -> TypeError:
     """Return the error for calling `bank.profile()`, which used to be a method."""
-    return TypeError("bank.profile is a namespace; the profile is bank.profile.get() now")
+    return TypeError("bank.profile is a namespace; call bank.profile.get()")
 
 
 class AsyncProfile(BankVerbs):
-    """Profile of the agent, with its history."""
+    """The agent's profile and its history."""
 
     namespace = "profile"
 
     async def get(self, *, as_of: datetime | str | None = None) -> BankProfile:
-        """Get the profile; a neutral one without a name if none was set.
+        """Get the profile. If none was set, return a neutral profile without a name.
 
         Args:
             as_of: a time in the past; None means now.
@@ -45,14 +45,14 @@ class AsyncProfile(BankVerbs):
 
     @writes
     async def set(self, profile: BankProfile, *, since: Moment = None) -> None:
-        """Replace the profile. Every change is recorded in `history`; an equal profile changes nothing.
+        """Replace the profile. Every change is recorded in `history`; setting an equal profile changes nothing.
 
         Args:
-            profile: its name is one line of at most 200 characters, its background at most 4,000 characters.
-            since: start of validity for `as_of`; None means now. Not in the future, and not before the last change.
+            profile: the new profile. Its name is one line of at most 200 characters, its background at most 4,000 characters.
+            since: time from which `as_of` returns it; None means now. Not in the future, and not before the last change.
 
         Raises:
-            InvalidRequest: it is not a profile, its name or background is blank, too long or cannot be stored, `since`
+            InvalidRequest: the value is not a profile, its name or background is blank, too long or cannot be stored, `since`
                 cannot be parsed or is out of range, or the engine was opened read-only.
         """
         bank, given = self._context, checked_profile(profile)
@@ -61,12 +61,12 @@ class AsyncProfile(BankVerbs):
 
     @writes
     async def merge_background(self, text: str) -> BankProfile:
-        """Merge a text about the agent into its background, in the first person ("You are ..." becomes "I am ...").
+        """Merge a text about the agent into the background, in the first person ("You are ..." becomes "I am ...").
 
-        With a model, the model merges: the text replaces what it contradicts, and everything else is kept. The result must be in
-        the first person and keep every name and number that it does not declare as replaced; it has at most 500 characters, or
-        as many as the two texts together. Without a model, the text is appended unless it is already there. A background has
-        at most 4,000 characters, as in `set`. The change is recorded in `history`.
+        With a model, the text replaces what it contradicts, and everything else is kept. The model's result must be in the first
+        person and keep every name and number that it does not declare as replaced. It may have up to 500 characters, or as many
+        as the two texts together. Without a model, the text is appended unless it is already there. A background has at most
+        4,000 characters, as in `set`. The change is recorded in `history`.
 
         Args:
             text: one or more sentences about the agent, up to 4,000 characters.
@@ -75,8 +75,8 @@ class AsyncProfile(BankVerbs):
             The profile with the merged background.
 
         Raises:
-            BackgroundRefused: the merged background would be too long; the model's merge was invalid three times; or,
-                without a model, the text gives another name, age, birthplace, year of birth or residence. Nothing was changed.
+            BackgroundRefused: the merged background would be too long; the model's result was invalid three times; or, without
+                a model, the text states another name, age, birthplace, year of birth or residence. Nothing was changed.
             InvalidRequest: the text is blank, too long or cannot be stored, or the engine was opened read-only.
             ModelError: the model is unavailable, or its answers could not be parsed; nothing was changed.
         """
@@ -105,10 +105,10 @@ class AsyncProfile(BankVerbs):
 
     @writes
     async def forget_history(self) -> ForgetReceipt:
-        """Erase every change of the profile but the last, also from the ledger's files.
+        """Erase every change of the profile except the last, including the bytes in the ledger's files.
 
-        The current profile does not change; times before its last change have no profile. `forget` erases memories only: set a
-        new background if the current one contains something that must be forgotten. Pending merges of backgrounds are kept.
+        The current profile does not change; earlier times have no profile any more. `forget` erases only memories: if the current
+        background contains something that must be forgotten, set a new one. Pending background merges are kept.
 
         Returns:
             The number of changes erased (`counts["profile_changes"]`), and whether they were removed from the files.
@@ -178,5 +178,5 @@ def _history_forgotten(bank: BankContext) -> ForgetReceipt:
         return receipt
     try:
         return replace(receipt, files_clean=ledger.erasure.scrub() is Scrub.CLEAN)
-    except LedgerFailed:  # the disk is full: the next erasure or open removes the bytes
+    except LedgerFailed:  # the disk is full: the next erasure or opening removes the bytes
         return replace(receipt, files_clean=False)

@@ -1,4 +1,4 @@
-"""Methods of a bank that read: recall, units, get, document_items, sources, neighbours, history, count."""
+"""Methods of a bank that read: recall, units, iterate_units, get, document_items, sources, neighbours, history, count."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ logger = logging.getLogger("hindsight_integrations")
 def observed(
     method: Callable[Concatenate[Methods, P], Coroutine[Any, Any, R]],
 ) -> Callable[Concatenate[Methods, P], Coroutine[Any, Any, R]]:
-    """Log a method of a bank at INFO and record it as a span: `hindsight.retain` and so on.
+    """Log a method of a bank at INFO, and record it as an OpenTelemetry span such as `hindsight.retain`.
 
-    The span has the bank's id and the counts of the result as attributes (`hindsight.bank`, `hindsight.tokens_in`). For
-    a failed call, the span has only the error's class, since the message may quote memories.
+    The span's attributes are the bank's name and the counts in the result (`hindsight.bank`, `hindsight.tokens_in`). If the
+    call fails, the span has only the error's class, because the message may quote memories.
     """
     name = f"hindsight.{method.__name__}"
 
@@ -102,7 +102,7 @@ def _counts(result: RetainResult | RecallResult | Reflection) -> dict[str, int]:
         case Reflection():
             counts = {"memories": len(result.units), "opinions": len(result.opinions)}
         case RetainResult():
-            values = retained_values(result)  # of what waited, too
+            values = retained_values(result)  # includes messages that were waiting
             counts = {"created": values["created"], "queued": len(result.queued) + len(result.parked)}
             return counts | {name: values[name] for name in ("calls", "tokens_in", "tokens_out")}
     return counts | {"calls": result.calls, "tokens_in": result.tokens_in, "tokens_out": result.tokens_out}
@@ -130,8 +130,8 @@ def _span(name: str, bank: str) -> Iterator[Callable[[dict[str, int]], Any]]:
 
 
 LARGEST_PAGE = 10_000
-# Page size of `iterate_units`: small enough to limit memory use, large enough to amortise the masks computed per
-# page.
+# Page size of `iterate_units`: small enough to limit memory use, large enough to amortise the masks that are computed
+# for each page.
 UNITS_A_PAGE = 1_000
 
 
@@ -154,28 +154,30 @@ class ListingVerbs(BankVerbs):
         limit: int = 100,
         cursor: str | None = None,
     ) -> UnitPage:
-        """List every memory that matches, page by page, ordered by when it happened (else was mentioned), oldest first.
+        """List every matching memory, page by page, ordered by time of the event (else of the mention), oldest first.
 
         Following the cursors returns each memory that existed at the first page once; memories retained later are omitted. A
-        page contains the memories that are valid when it is read: one that has become invalid since the first page is missing unless
-        `include_invalidated`. A memory whose time is changed by `edit` between two pages may appear twice or not at all.
+        page contains the memories that are valid when the page is read: without `include_invalidated`, a memory that has become
+        invalid since the first page is missing. If `edit` changes a memory's time between two pages, the memory may appear twice
+        or not at all.
 
         Args:
-            entity: name or id of an entity they mention; None means any.
-            types: networks to list.
-            window: (start, end) of the time in which they happened, or else were mentioned.
-            as_of: a point in conversation time; lists the memories valid then. None means now.
+            entity: name or id of an entity that the memories mention; None means any.
+            types: fact types to list.
+            window: (start, end) of the time in which the memories occurred or, without an event time, were mentioned.
+            as_of: a point in conversation time; lists the memories that were valid then. None means now.
             tags: visibility tags; empty means any memory.
             tags_match: any, all, any_strict, all_strict or exact; any and all also list untagged memories.
             tag_groups: further conditions, all of which must hold; see `recall`.
             metadata: conditions on metadata; see `recall`.
-            include_invalidated: also list invalid memories; with `as_of`, all that had been mentioned by then.
+            include_invalidated: also list invalid memories; with `as_of`, all memories mentioned by then.
             newest_first: reverse the order.
-            limit: maximum number per page, up to 10,000.
+            limit: maximum number of memories per page, up to 10,000.
             cursor: cursor from the previous page; None for the first page.
 
         Raises:
-            InvalidRequest: an option is out of range, the entity is unknown or ambiguous, or the cursor is from another query.
+            InvalidRequest: an option is out of range, the entity is unknown or ambiguous, or the cursor belongs to another
+                query.
         """
         read, dates = self._context.services.workers.read, self._context.services.dates
         wanted = UnitFilter(
@@ -211,10 +213,10 @@ class ListingVerbs(BankVerbs):
         metadata: GivenMetadata = None,
         include_invalidated: bool = False,
     ) -> AsyncIterator[MemoryUnit]:
-        """Iterate over every memory that matches; see `units` for the options, the order and the errors.
+        """Iterate over every matching memory; see `units` for the options, the order and the errors.
 
         Raises:
-            MemoryDamaged: damaged memories were omitted; raised after all others were returned.
+            MemoryDamaged: damaged memories were omitted; raised after all other memories were yielded.
         """
         networks, labels, cursor = checked_types(types), checked_tags(tags), None
         groups, condition = checked_tag_groups(tag_groups), checked_metadata_filter(metadata)
@@ -264,19 +266,19 @@ class ReadingVerbs(BankVerbs):
         """Find the memories that answer a question, by semantic, keyword, graph and temporal search, within a token budget.
 
         Args:
-            query: the question, up to 8,000 characters. A question about a time only ("What happened last week?") finds only
-                memories of that time.
+            query: the question, up to 8,000 characters. If it asks only about a time ("What happened last week?"), only
+                memories of that time are returned.
             options: the options described in `RecallOptions`.
 
         Raises:
             InvalidRequest: an option is unknown or out of range.
-            WrongDimension: `embedding` has another dimension than the vectors of the bank's embedder.
+            WrongDimension: the dimension of `embedding` differs from that of the bank's embedder.
             IndexOutOfStep: an index is damaged and could not be repaired.
         """
         return await recalled(self._context, recall_query(query, options, self._context))
 
     async def get(self, unit_id: str) -> MemoryUnit:
-        """Get one memory by its id, valid or not.
+        """Get a memory by its id, whether it is valid or not.
 
         Args:
             unit_id: the memory's id.
@@ -292,11 +294,11 @@ class ReadingVerbs(BankVerbs):
     ) -> tuple[MemoryUnit, ...]:
         """List the items of a document or list, by field and then in their original order.
 
-        Each item is a unit with its own sources and validity, and a `number` that `changes` refer to.
+        Each item is a memory with its own sources and validity, and a `number` by which `changes` refer to it.
 
         Args:
-            unit_id: id of the document; other memories have no items.
-            as_of: a point in conversation time; None means now. An invalid document has the items valid when it became invalid.
+            unit_id: id of the document. Other memories have no items.
+            as_of: a point in conversation time; None means now. For an invalid document, None means when it became invalid.
 
         Raises:
             InvalidRequest: the bank has no memory with that id.
@@ -308,10 +310,10 @@ class ReadingVerbs(BankVerbs):
             return await services.workers.read(items_at, view, unit.id, moment)
 
     async def sources(self, unit_id: str) -> tuple[SourceTurn, ...]:
-        """List the messages that a memory was made from, in their latest wording, oldest first.
+        """List the messages that a memory was made from, in their latest version, oldest first.
 
         Args:
-            unit_id: id of the memory; a memory of a document has none.
+            unit_id: id of the memory. A memory made from a document has no messages.
 
         Raises:
             InvalidRequest: the bank has no memory with that id.
@@ -327,7 +329,7 @@ class ReadingVerbs(BankVerbs):
     async def neighbours(
         self, unit_id: str | None = None, *, entity: str | None = None, limit: int = 100
     ) -> Neighbourhood:
-        """Get the part of the memory graph around a memory or an entity, the nearest memories and entities first.
+        """Get the part of the memory graph around a memory or an entity, nearest memories and entities first.
 
         Args:
             unit_id: id of the memory.
@@ -335,11 +337,13 @@ class ReadingVerbs(BankVerbs):
             limit: maximum number of memories and entities together, 1 to 10,000.
 
         Raises:
-            InvalidRequest: not exactly one of `unit_id` and `entity` is given, or the bank does not have it.
+            InvalidRequest: not exactly one of `unit_id` and `entity` is given, or the bank does not contain it.
             IndexOutOfStep: the graph cannot be loaded.
         """
         if (unit_id is None) == (entity is None):
-            raise InvalidRequest("neighbours", "it starts at one node", "Pass either unit_id or entity=.")
+            raise InvalidRequest(
+                "neighbours", "exactly one start is needed", "Pass either unit_id or entity=."
+            )
         read = self._context.services.workers.read
         most = checked_count(limit, "limit", most=LARGEST_PAGE)
         async with self._context.viewing() as view:
@@ -354,7 +358,7 @@ class ReadingVerbs(BankVerbs):
         """List the validity events of a memory, each with its time, reason and the memory that caused it, oldest first.
 
         Args:
-            unit_id: id of the memory; an unknown one has no history.
+            unit_id: id of the memory. An unknown id has no history.
         """
         services = self._context.services
         return tuple(
@@ -418,20 +422,20 @@ def recall_query(query: str, options: RecallOptions, bank: BankContext) -> Recal
 
 
 def _budget(wanted: object, tokens: object, what: str) -> int:
-    """Validate the token budget of an optional part of the result, and return it, or 0 if the part is off."""
+    """Validate and return the token budget of an optional part of the result; return 0 if the part is not requested."""
     return checked_count(tokens, f"max_{what}_tokens") * bool(wanted)
 
 
 def recalled_by_default(bank: BankContext) -> tuple[FactType, ...]:
-    """Return the networks searched by default."""
+    """Return the fact types that are searched by default."""
     searchable = bank.services.config.observations.searchable
     return tuple(FactType) if searchable else RECALLED_BY_DEFAULT
 
 
 async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
-    """Recall from one state of the bank; recall again if an index was rebuilt during the recall.
+    """Recall from one state of the bank; repeat the recall if an index was rebuilt in the meantime.
 
-    A rebuild may make the result incomplete, and may cause an error.
+    A rebuild during the recall may make the result incomplete or cause an error.
     """
     async with bank.leased() as projection:
         while True:
@@ -447,7 +451,7 @@ async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
 
 
 async def _turns_extracted(bank: BankContext, view: BankView, projection: BankProjection) -> bool:
-    """Check whether a turn in the view was extracted during the recall, whose result may then lack the turn and its facts."""
+    """Return whether a turn in the view was extracted during the recall; the result may then lack the turn and its facts."""
     turns = view.columns.ids[view.columns.waiting]
     services = bank.view_services
     if not len(turns) or await services.workers.read(services.ledger.revision, bank.name) == view.revision:

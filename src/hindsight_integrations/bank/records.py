@@ -47,18 +47,18 @@ class AsyncRecords(BankVerbs):
     ) -> RecordEntries:
         """List all matching records with their memories, ordered by time, without ranking or truncation.
 
-        Kinds and categories are normalised like stored ones: "coffees", "food (coffee)" and "coffee purchase" mean coffee, and
-        "steps" also means quantities counted in steps. If there are none, the list is empty.
+        Kinds and categories are normalised in the same way as when they are stored: "coffees", "food (coffee)" and "coffee
+        purchase" mean coffee, and "steps" also selects quantities counted in steps. Without matches, the list is empty.
 
         Args:
             kind: a `RecordKind` ("expense", "quantity", "task", ...), or another word for one ("steps", "todo"); None means
                 any.
             category: category of the records, such as "coffee"; None means any.
             unit: unit of the values in any spelling: "USD", "dollars", "steps/day"; None means any.
-            window: (start, end) of the time in which it happened, or was mentioned if it has no time of its own.
-            as_of: a point in conversation time; lists the records valid then. None means now.
-            include_invalidated: also list records that are no longer valid, alone or with their memory; with `as_of`, all that had
-                been mentioned by then.
+            window: (start, end) of the time of the records, or of their mention if they have no time of their own.
+            as_of: a point in conversation time; lists the records that were valid then. None means now.
+            include_invalidated: also list records that became invalid, alone or with their memory; with `as_of`, all records
+                mentioned by then.
             tags: visibility tags of the memories; empty means any memory.
             tags_match: any, all, any_strict, all_strict or exact; any and all also take untagged memories.
             tag_groups: further conditions, all of which must hold; see `recall`.
@@ -89,15 +89,15 @@ class AsyncRecords(BankVerbs):
         tags_match: TagsMatch | str = TagsMatch.ANY,
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
     ) -> Aggregate:
-        """Compute one exact value over valid records; the result lists the memories and category spellings used.
+        """Compute one exact value over valid records. The result lists the memories and category spellings used.
 
-        Values in different units of one measure ("km" and "mi") are converted exactly into the most frequent unit, and the
-        result says so. Without a kind, records of kind OTHER are left out, which the result reports; use `kind="other"`.
+        Values in different units of one dimension ("km" and "mi") are converted exactly to the most frequent unit, which the
+        result states. Without `kind`, records of kind OTHER are omitted and the result says so; select them with `kind="other"`.
 
         Args:
             how: sum, count, mean, min, max or last.
             kind: as in `list`.
-            category: as in `list`; without records, sum and count are 0 and the other values None.
+            category: as in `list`. Without matching records, sum and count are 0, and the other values are None.
             unit: as in `list`.
             window: as in `list`.
             as_of: as in `list`.
@@ -106,9 +106,8 @@ class AsyncRecords(BankVerbs):
             tag_groups: as in `list`.
 
         Raises:
-            InvalidRequest: `how` is unknown, or values of different measures would be added or compared, such as
-                money of two currencies.
-            MemoryDamaged: the memory of a record is damaged; a value without it would be wrong.
+            InvalidRequest: `how` is unknown, or the values cannot be added or compared, such as money in two currencies.
+            MemoryDamaged: the memory of a record is damaged, so the value would be wrong.
         """
         chosen = choice(Aggregation, how, "how")
         wanted = replace(
@@ -120,7 +119,7 @@ class AsyncRecords(BankVerbs):
         return aggregate(await self._find(wanted), chosen, other=wanted.kind is not None)
 
     async def categories(self, kind: str | None = None) -> Categories:
-        """List categories with name, spellings, units and number of records, by kind, the most used first.
+        """List categories by kind, most used first, with name, spellings, units and number of records.
 
         Args:
             kind: as in `list`; None means all.
@@ -141,14 +140,14 @@ class AsyncRecords(BankVerbs):
 
     @writes
     async def merge(self, kind: str, keep: str, merge: str) -> RecordCategory:
-        """Merge two categories: `keep` gets all records and spellings of `merge`.
+        """Merge two categories: all records and spellings of `merge` move to `keep`.
 
-        Later retains and questions resolve the spellings to `keep`. To undo this, `split` the spellings of `merge` off.
+        Later retains and questions resolve the spellings to `keep`. To undo the merge, `split` them off again.
 
         Args:
-            kind: of their records, as in `list`.
-            keep: the category that stays, by its name or a spelling.
-            merge: the category that is merged into it.
+            kind: kind of the records, as in `list`.
+            keep: the category that remains, by its name or a spelling.
+            merge: the category that is merged into `keep`, by its name or a spelling.
 
         Raises:
             InvalidRequest: a category is unknown, both are the same, or the engine is read-only.
@@ -166,14 +165,14 @@ class AsyncRecords(BankVerbs):
 
     @writes
     async def split(self, kind: str, name: str, *, spellings: Sequence[str]) -> RecordCategory:
-        """Split some spellings off a category, with the records that use them, as a new category.
+        """Move some spellings of a category, with the records that use them, to a new category.
 
         Later retains and questions keep the spellings apart.
 
         Args:
-            kind: of the records, as in `list`.
+            kind: kind of the records, as in `list`.
             name: the category, by its name or a spelling.
-            spellings: the spellings to split off; the first is the name of the new category.
+            spellings: the spellings to move; the first becomes the name of the new category.
 
         Raises:
             InvalidRequest: the category is unknown, a spelling is not one of its spellings, none would remain, or the engine is

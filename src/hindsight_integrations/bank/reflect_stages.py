@@ -1,4 +1,4 @@
-"""`bank.reflect_stages`: run a reflection in stages; the state between two stages is plain JSON."""
+"""`bank.reflect_stages`: run a reflection in stages. The state between two stages is plain JSON."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ T = TypeVar("T")
 Plain = dict[str, Any]
 
 
-_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # cached, because creating an adapter takes longer than using it
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # cached, because creating an adapter is slower than using it
 
 
 def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
@@ -66,8 +66,8 @@ def from_json(kind: type[T], given: object) -> T:
     try:
         value: T = _adapter(kind).validate_python(given)
     except ValidationError as error:
-        # The error's text is left out, because it quotes the input, which contains memories.
-        reason = f"it is not the {kind.__name__} of a reflection of this version"
+        # The error's text is omitted, because it quotes the input, which contains memories.
+        reason = f"it is not the {kind.__name__} of a reflection made by this version"
         raise InvalidRequest("state", reason, "Ask the question again.") from error.with_traceback(None)
     return value
 
@@ -104,7 +104,7 @@ def plain_change(number: int, change: OpinionChange) -> Plain:
 
 
 def plain_move(number: int, move: OpinionMove) -> Plain:
-    """Convert an outcome and its effect on the held opinion's confidence to plain JSON."""
+    """Convert an outcome, and its effect on the confidence of the held opinion, to plain JSON."""
     return {
         **plain_change(number, move.change),
         "movement": move.movement.value,
@@ -116,7 +116,7 @@ def plain_move(number: int, move: OpinionMove) -> Plain:
 
 
 def plain_relations(relations: Relations) -> list[Plain]:
-    """Convert relations to rows, one per compared pair; without a usable answer, a row contains only the pair."""
+    """Convert relations to rows, one per compared pair. If the model's answer for a pair was unusable, the row has only the pair."""
     rows = []
     for new, held in sorted(relations.asked):
         related = relations.found.get((new, held))
@@ -130,7 +130,7 @@ def relations_from(rows: Iterable[Mapping[str, Any]], spent: Sequence[int]) -> R
 
     Args:
         rows: rows from `plain_relations`.
-        spent: calls, prompt tokens and completion tokens of the comparison.
+        spent: number of calls, prompt tokens and completion tokens of the comparison.
     """
     relations = Relations(calls=spent[0], tokens_in=spent[1], tokens_out=spent[2])
     for row in rows:
@@ -194,22 +194,22 @@ COSTS = ("calls", "tokens_in", "tokens_out")
 
 @dataclass(frozen=True, slots=True)
 class Underway:
-    """A storable `ReflectState` with its question, without data that no later stage reads.
+    """The form of `ReflectState` that can be stored: with its question, without data that no later stage reads.
 
     Attributes:
         query: the question.
         asked_at: time of the question (aware UTC).
         operation: idempotency key that keeps a retry from forming opinions twice; may be empty.
         revision: revision of the bank before the recall.
-        best: the best recalled memories, as many as an extractive answer quotes.
-        confidence: the confidence that the recalled memories contain the answer, in [0, 1].
-        models: mental models shown to the model if it answers in one call. An agentic reflection keeps these, and the
-            memories of the next three fields, in its conversation instead.
-        observations: observations shown to the model if it answers in one call.
-        facts: facts shown to the model if it answers in one call.
-        beliefs: beliefs shown to the model if it answers in one call.
-        records: digests of the records that match the question.
-        shown: the memories shown to the model of an agentic reflection so far.
+        best: the best recalled memories, up to the number that an extractive answer quotes.
+        confidence: probability that the recalled memories contain the answer, in [0, 1].
+        models: mental models shown to the model, for an answer in a single call. In an agentic reflection, these and the
+            memories of the next three fields are part of the conversation instead.
+        observations: observations shown to the model, for an answer in a single call.
+        facts: facts shown to the model, for an answer in a single call.
+        beliefs: beliefs shown to the model, for an answer in a single call.
+        records: exact totals of the records that match the question.
+        shown: memories shown so far to the model of an agentic reflection.
         progress: the progress of an agentic reflection.
     """
 
@@ -260,7 +260,7 @@ class Underway:
 
 
 def _without_records(items: Iterable[RecalledUnit]) -> tuple[RecalledUnit, ...]:
-    """Return the memories without their records: answers do not use them, and tools look records up in the bank."""
+    """Return the memories without their records: answers do not use records, and tools read them from the bank."""
     return tuple(replace(item, unit=replace(item.unit, records=())) for item in items)
 
 
@@ -291,9 +291,9 @@ class AnswerState:
         revision: revision of the bank before the recall.
         reflection: the answer.
         candidates: the opinions that may be stored.
-        moves: the effect of each candidate; None before `assess`.
+        moves: the effect of each candidate on held opinions; None before `assess`.
         relations: relations of the candidates to held opinions.
-        compared: calls, prompt tokens and completion tokens of the comparison.
+        compared: number of calls, prompt tokens and completion tokens of the comparison.
     """
 
     query: str
@@ -308,14 +308,14 @@ class AnswerState:
 
 
 class AsyncReflectStages(BankVerbs):
-    """Run a reflection stage by stage: recall, then think and call_tool in turns, answer, assess, commit.
+    """Runs a reflection stage by stage: recall, think and call_tool alternately, answer, assess, commit.
 
-    Each stage takes the plain JSON the previous one returned, and the same options of `bank.reflect` each time. Together the
-    stages do the same as `bank.reflect`. The state may be stored and continued later by another process.
+    Each stage takes the plain JSON that the previous stage returned. Pass the same options of `bank.reflect` to every stage.
+    Together the stages do the same as `bank.reflect`. The state can be stored, and continued later by another process.
 
     Args:
         context: the bank.
-        answering_as: profile of the agent that answers; None for the bank's own.
+        answering_as: profile of the agent that answers; None uses the bank's own.
     """
 
     namespace = "reflect_stages"
@@ -332,7 +332,8 @@ class AsyncReflectStages(BankVerbs):
             options: options of `bank.reflect`.
 
         Returns:
-            The state for the next stage; "next" names that stage: `think` with strategy="agentic" and a model, otherwise `answer`.
+            The state for the next stage. "next" names that stage: `think` with strategy="agentic" and a model, otherwise
+            `answer`.
 
         Raises:
             InvalidRequest: an option is out of range.
@@ -341,11 +342,11 @@ class AsyncReflectStages(BankVerbs):
         return _stored(await (await self._steps(request)).recall(), request)
 
     async def think(self, underway: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
-        """Ask the model of an agentic reflection for the next step.
+        """Ask the model for the next step of an agentic reflection.
 
         Args:
             underway: the state returned by `recall`, `think` or `call_tool`.
-            options: the options of `bank.reflect` that were given to `recall`.
+            options: the options that were passed to `recall`.
 
         Returns:
             The updated state; "next" names the next stage: `call_tool` or `answer`.
@@ -358,11 +359,11 @@ class AsyncReflectStages(BankVerbs):
         return _stored(await (await self._steps(request)).think(state), request)
 
     async def call_tool(self, underway: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
-        """Call the tool that the model chose in the last `think`.
+        """Run the tool call that the model chose in the last `think`.
 
         Args:
             underway: the state returned by `think`.
-            options: the options of `bank.reflect` that were given to `recall`.
+            options: the options that were passed to `recall`.
 
         Returns:
             The updated state; "next" names the next stage: `think` or `answer`.
@@ -374,14 +375,14 @@ class AsyncReflectStages(BankVerbs):
         return _stored(await (await self._steps(request)).call_tool(state), request)
 
     async def answer(self, underway: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
-        """Answer the question; opinions are only proposed.
+        """Answer the question. Opinions are only proposed, not stored.
 
         Args:
             underway: the state returned by the previous stage.
-            options: the options of `bank.reflect` that were given to `recall`.
+            options: the options that were passed to `recall`.
 
         Returns:
-            "reflection": the answer with its citations; "candidates": the opinions that may be stored, for `assess`; may be
+            "reflection": the answer with its citations. "candidates": the opinions that may be stored, for `assess`; may be
             empty.
 
         Raises:
@@ -400,16 +401,16 @@ class AsyncReflectStages(BankVerbs):
         return {**occasion, "reflection": plain, "candidates": candidates}
 
     async def assess(self, given: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
-        """Compare the opinions of an answer with those held, in one model call, and report their effects.
+        """Compare the opinions of an answer with the held opinions, in one model call, and report the effects.
 
         Args:
             given: the state returned by `answer`.
-            options: the options of `bank.reflect` that were given to `recall`.
+            options: the options that were passed to `recall`.
 
         Returns:
-            The same state with "moves": for each candidate its number, its effect on the held opinion ("movement": form,
-            reinforce, weaken, contradict or neutral), the confidence "before" and "after", and the "reason". Nothing is
-            written. "moves" is empty for an operation already recorded.
+            The same state with "moves". For each candidate, it contains the number, the effect on the held opinion
+            ("movement": form, reinforce, weaken, contradict or neutral), the confidence "before" and "after", and the
+            "reason". Nothing is written. "moves" is empty if the operation has already been committed.
 
         Raises:
             InvalidRequest: `given` is not an answer.
@@ -439,9 +440,9 @@ class AsyncReflectStages(BankVerbs):
 
         Args:
             given: the state returned by `assess`.
-            approved: numbers of the candidates that may be stored, if a person was asked; None for all. Other candidates with an
-                effect are reported as refused by a person.
-            options: the options of `bank.reflect` that were given to `recall`.
+            approved: numbers of the candidates that may be stored, for example after asking a person; None means all. Other
+                candidates with an effect are reported as refused by a person.
+            options: the options that were passed to `recall`.
 
         Returns:
             The reflection from `answer`, with the outcome of each opinion under "opinions", in order.
@@ -467,7 +468,7 @@ class AsyncReflectStages(BankVerbs):
         return {**state.reflection, "opinions": sorted(opinions, key=lambda each: each["number"]), **costs}
 
     def _answer(self, given: Mapping[str, Any], options: ReflectOptions) -> tuple[AnswerState, ReflectQuery]:
-        """Parse an answer state and rebuild its request.
+        """Parse the state after an answer, and rebuild its request.
 
         Raises:
             InvalidRequest: `given` is not an answer.
@@ -514,13 +515,13 @@ def _approved(
         raise InvalidRequest(
             "approved",
             f"{shown(numbers)} contains a value that is not the number of a candidate",
-            f"The numbers are {sorted(by_number)}.",
+            f"Use only these numbers: {sorted(by_number)}.",
         )
     return {number: each for number, each in by_number.items() if number in numbers}
 
 
 def _refused(moves: Iterable[Mapping[str, Any]], kept: Mapping[int, ProposedOpinion]) -> list[StageState]:
-    """Return the outcomes of the candidates that were not approved; those that would have an effect are refused."""
+    """Return the outcomes of the candidates that were not approved. Only candidates with an effect are marked as refused."""
     refused = {
         "outcome": OpinionOutcome.REFUSED.value,
         "opinion_id": None,

@@ -1,4 +1,4 @@
-"""Methods of a bank that answer questions, reflect and reflect_stream, and the read operations of the agentic loop."""
+"""Methods of a bank that answer questions: reflect and reflect_stream. Also the read operations of the agentic loop."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
 CANDIDATES = 20  # maximum number of similar names compared with an unknown name
 MOST_NAMED = 5  # maximum number of similar names listed in the error
-TURNS_A_READ = 100  # number of turns per read of the ledger
+TURNS_A_READ = 100  # number of turns per ledger query
 
 
 @dataclass(frozen=True, slots=True)
 class EntityMentions:
-    """An entity, and those memories usable in the reflection that mention it.
+    """An entity, and the usable memories that mention it.
 
     Attributes:
         id: id of the entity.
@@ -107,7 +107,7 @@ def mentioned(view: BankView, name: str, usable: BoolArray) -> EntityMentions:
     Args:
         view: the view of the bank.
         name: the name or id from the model's answer.
-        usable: mask over the view's columns of the memories that may be used.
+        usable: mask over the view's columns that selects the memories that may be used.
 
     Raises:
         InvalidRequest: no entity or several entities match; the message lists similar names.
@@ -119,7 +119,7 @@ def mentioned(view: BankView, name: str, usable: BoolArray) -> EntityMentions:
     ]
     if not found:
         near = _names_like(view, name, usable)
-        remedy = f"Names like it: {', '.join(near)}." if near else "Use recall to see how memories name it."
+        remedy = f"Similar names: {', '.join(near)}." if near else "Use recall to see how memories name it."
         raise InvalidRequest("entity", f"no memory mentions {shown(name)}", remedy)
     if len(found) > 1:
         listed = ", ".join(f"{entity.name} ({entity.type}): {entity.id}" for entity, _ in found[:MOST_NAMED])
@@ -144,7 +144,7 @@ def _usable_mentions(view: BankView, entity: Entity, usable: BoolArray) -> froze
 
 
 class _Limits(TypedDict):
-    """Filters that apply to every listing of a reflection."""
+    """Filters that apply to every list of memories in a reflection."""
 
     window: tuple[datetime, datetime] | None
     as_of: datetime | None
@@ -160,7 +160,7 @@ class LimitedReads:
         context: the bank.
         query: query of the reflection; its tags, time and window apply to every read.
         recall: callback that recalls memories.
-        mental_models: callback that finds mental models near a question.
+        mental_models: callback that finds the mental models nearest to a question.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class LimitedReads:
     async def recall(
         self, text: str, *, types: Sequence[FactType], period: Period, max_tokens: int
     ) -> RecallResult:
-        """Recall the memories nearest to a text, with digests of the records that match it."""
+        """Recall the memories nearest to a text, with exact totals of the records that match it."""
         asked = replace(
             self._query,
             text=text,
@@ -237,7 +237,7 @@ class LimitedReads:
         return found, await self.standing(found.units)
 
     async def _entries(self, wanted: RecordSelection, period: Period) -> list[RecordEntry]:
-        """Return the selected records; if an entity is named, only those whose memory mentions it."""
+        """Return the selected records; if the selection names an entity, only records whose memory mentions it."""
         about = None if wanted.entity is None else (await self._mentioned(wanted.entity)).units
         entries = await AsyncRecords(self._context).list(
             kind=wanted.kind, category=wanted.category, unit=wanted.unit, **self._limits(period)
@@ -265,7 +265,7 @@ class LimitedReads:
         """Intersect a period with the window of the reflection; None means unlimited.
 
         Raises:
-            InvalidRequest: the days lie outside the window.
+            InvalidRequest: the period and the window do not overlap.
         """
         own = self._query.window
         if period.is_open:
@@ -288,15 +288,15 @@ class LimitedReads:
         return as_utc(datetime.combine(day, time(), self._context.services.dates.zone))
 
     async def by_id(self, unit_ids: Sequence[str]) -> tuple[RecalledUnit, ...]:
-        """Return memories by id in the form recall returns them, ordered by time."""
+        """Return memories by id, in the form that recall returns, ordered by time."""
         async with self._context.viewing() as view:
             units = await self._context.services.workers.read(_units_of, view, unit_ids)
         return await self.standing(units)
 
     async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
-        """Return memories in the form recall returns them: documents with their valid items.
+        """Return memories in the form that recall returns; documents contain their valid items.
 
-        Invalid observations are omitted, and so are opinions, which are not evidence.
+        Omits invalid observations, and opinions, because they are not evidence.
         """
         units = [unit for unit in units if unit.fact_type is not FactType.OPINION]
         if not units:
@@ -377,7 +377,7 @@ def _within(turn: SourceTurn, window: Interval | None) -> bool:
 
 
 def _passage(view: BankView, unit: MemoryUnit) -> str:
-    """Return the document passage a unit was made from; empty for a unit of a conversation or a damaged document."""
+    """Return the document passage a memory was made from; empty for memories of a conversation or a damaged document."""
     document = view.ledger.units.document(view.bank, unit.document_id) if unit.document_id else None
     chunks = document.chunks if document else ()
     return next(
@@ -391,11 +391,11 @@ def _passage(view: BankView, unit: MemoryUnit) -> str:
 
 
 class Reflections:
-    """Validates the options of reflections on one bank and creates their context.
+    """Validates the options of a bank's reflections and creates their context.
 
     Args:
         context: the bank.
-        answering_as: profile of the agent that answers; None for the bank's own.
+        answering_as: profile of the agent that answers; None uses the bank's own.
     """
 
     def __init__(self, context: BankContext, answering_as: BankProfile | None) -> None:
@@ -409,7 +409,7 @@ class Reflections:
 
         Args:
             query: the question.
-            asked_at: time of the question (aware UTC); None for `query_timestamp`, `as_of` or now.
+            asked_at: time of the question (aware UTC); None uses `query_timestamp`, else `as_of`, else now.
             options: options of `bank.reflect`.
 
         Raises:
@@ -450,7 +450,7 @@ class Reflections:
         """Create the context of a reflection.
 
         Args:
-            as_of: time whose profile is used; None for now.
+            as_of: time whose profile is used; None means now.
         """
         bank = self._context
         return ReflectContext(
@@ -464,14 +464,16 @@ class Reflections:
         )
 
     def _no_opinions(self, as_of: datetime | None) -> str:
-        """Return the reason why the answer cannot form opinions; empty if it can."""
+        """Return why the answer cannot form opinions; empty if it can."""
         services = self._context.services
         if services.model is None:
             return "no opinions are formed without a language model"
         if as_of is not None:
-            return "no opinions are formed with `as_of`: the answer refers to an earlier time"
+            return "no opinions are formed with `as_of`, because the answer refers to an earlier time"
         if self._answering_as is not None:
-            return "no opinions are formed on a bank `with_profile`: they would be those of another agent"
+            return (
+                "no opinions are formed on a bank `with_profile`, because they would belong to another agent"
+            )
         return "no opinions are formed on a read-only engine" if services.read_only else ""
 
     def _reads(self, query: RecallQuery) -> LimitedReads:
@@ -484,7 +486,7 @@ class ReflectingVerbs(ReadingVerbs):
 
     Args:
         context: the bank.
-        answering_as: profile of the agent that answers; None for the bank's own.
+        answering_as: profile of the agent that answers; None uses the bank's own.
     """
 
     def __init__(self, context: BankContext, *, answering_as: BankProfile | None = None) -> None:
@@ -497,11 +499,11 @@ class ReflectingVerbs(ReadingVerbs):
     async def reflect(self, query: str, **options: Unpack[ReflectOptions]) -> Reflection:
         """Answer a question from memory, in the agent's character, and cite the memories used.
 
-        The model sees the `mental_models` near the question first, and follows the rules in `directives`.
+        The model sees the mental models nearest to the question and follows the bank's directives.
 
-        The answer may form opinions of the agent, which are stored; `Reflection.opinions` lists the outcome of each. Without a
-        model the answer consists of exact figures from records and the best memories: `extractive` is True, and `sufficient`
-        says whether they are likely to contain the answer.
+        The answer may form opinions of the agent, which are stored; `Reflection.opinions` lists them. Without a model, the
+        answer consists of exact figures from records and the best memories; `extractive` is True, and `sufficient` says whether
+        they are likely to contain the answer.
 
         Args:
             query: the question, up to 8,000 characters.
@@ -520,8 +522,8 @@ class ReflectingVerbs(ReadingVerbs):
     ) -> AsyncIterator[ReflectEvent]:
         """Answer a question as `reflect` does, and stream events: steps, pieces of the text, and finally the reflection.
 
-        The pieces concatenate to the text of the answer. Closing the stream before its last event cancels the model call, and
-        no opinions are formed.
+        The pieces concatenate to the text of the answer. If the stream is closed before its last event, the model call is
+        cancelled and no opinions are formed.
 
         Args:
             query: as in `reflect`.

@@ -1,4 +1,4 @@
-"""`bank.tasks`: background tasks, run by `settle`, or by a worker if the engine was opened with one."""
+"""`bank.tasks`: background tasks, run by `settle`, or by a worker if the engine has one."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ from hindsight_integrations.services import Services
 
 logger = logging.getLogger("hindsight_integrations")
 
-# Duration of a lease, which is renewed while a handler runs; the task of a killed process is available again after it.
+# Duration of a lease, which is renewed while a handler runs. If the process is killed, the task is available again after it.
 LEASE = timedelta(seconds=60)
-RENEWALS = 3  # number of renewals per lease duration, so that two may fail
-# Number of attempts after which a task is DEAD: after about six hours, with delays that double up to an hour.
+RENEWALS = 3  # number of renewals per lease duration, so that two of them may fail
+# Number of attempts after which a task is DEAD. With delays that double up to an hour, this takes about six hours.
 MAX_ATTEMPTS = 12
 REASON_CHARACTERS = 500
 
 FIRST_DELAY, LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=1)
-# Shorter than other delays, since outages usually end by themselves.
+# Shorter than other delays, because most outages end without intervention.
 LONGEST_OUTAGE_DELAY = timedelta(minutes=5)
 
 NOT_THE_TASKS_FAULT = (ModelUnavailable, ModelRefused, EmbedderMismatch)
-"""Errors after which an attempt is not counted, since the task did not cause them."""
+"""Errors after which an attempt is not counted, because the task did not cause them."""
 
 HOPELESS = BackgroundRefused
-"""The error that would recur at every attempt; the task is DEAD immediately, and its reason includes the remedy."""
+"""An error that would recur at every attempt. The task is DEAD immediately, and its reason includes the remedy."""
 
 Handler: TypeAlias = Callable[[Task], Awaitable[Settled]]
-"""Function that runs one task and returns its outcome; its last await commits the effect and completes the task."""
+"""Function that runs a task and returns its outcome. Its last await commits the effect and completes the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class TaskRun:
     """The outcome of one task.
 
     Attributes:
-        settled: the outcome; it lists the task under `done` or `failed`, unless the task's bank was forgotten.
+        settled: the outcome, which lists the task under `done` or `failed`, unless the task's bank was forgotten.
         failure: the error; None if the task is done.
     """
 
@@ -98,7 +98,7 @@ async def lease_task(
     besides: Collection[str] = (),
     early: bool = False,
 ) -> Task | None:
-    """Lease the task that has been due longest, or return None; release it if cancelled. See `TaskQueue.lease`."""
+    """Lease the task that has been due longest, or return None. If cancelled, release the task. See `TaskQueue.lease`."""
     leasing = asyncio.ensure_future(
         services.workers.write(
             services.ledger.tasks.lease,
@@ -125,22 +125,22 @@ async def run_task(
     lasting: timedelta = LEASE,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> TaskRun:
-    """Run a leased task; an exception from its handler is recorded as the task's failure.
+    """Run a leased task. An exception from its handler is recorded as the task's failure.
 
-    If this call is cancelled, the handler is cancelled and the lease released, and the attempt is not counted.
+    If this call is cancelled, the handler is cancelled, the lease is released and the attempt is not counted.
 
     Args:
         task: the leased task.
         handler: the handler that runs it.
         services: services of the engine.
-        lasting: duration of the lease, which is renewed three times per duration.
+        lasting: duration of the lease, which is renewed three times in that duration.
         sleep: coroutine function that sleeps for a number of seconds.
 
     Raises:
-        EngineClosed: the engine was closed during the run; the lease expires.
+        EngineClosed: the engine was closed during the run; the lease will expire.
         BankForgotten: the bank was forgotten before the failure could be recorded.
     """
-    if task.attempts > MAX_ATTEMPTS:  # the process was killed at every attempt, so no failure was recorded
+    if task.attempts > MAX_ATTEMPTS:  # the process was killed in every attempt, so no failure was recorded
         reason = f"it was started {MAX_ATTEMPTS} times and never finished"
         await services.workers.write(_end_leases, task, services.ledger.tasks, reason=reason, retry_in=None)
         return TaskRun(_failing(task, reason), TaskClosed(task.id))
@@ -151,7 +151,7 @@ async def run_task(
     finally:
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
-        if not work.done():  # this coroutine was cancelled, not the work
+        if not work.done():  # this coroutine was cancelled, but the work was not
             work.cancel()
             await asyncio.wait({work})
             with suppress(EngineClosed, BankNotFound):
@@ -169,7 +169,7 @@ async def run_task(
 
 
 def give_back(task: Task, tasks: TaskQueue) -> None:
-    """Release a lease: the task is due immediately and its number of attempts does not change. Writer thread only."""
+    """Release a lease. The task is due immediately, and its attempt is not counted. Writer thread only."""
     for each in task.members:
         tasks.fail(each.claim, reason=each.reason, retry_in=timedelta(0), counted=False)
 
@@ -177,13 +177,13 @@ def give_back(task: Task, tasks: TaskQueue) -> None:
 def _end_leases(
     task: Task, tasks: TaskQueue, *, reason: str, retry_in: timedelta | None, counted: bool = True
 ) -> None:
-    """End the leases of a task and of those leased with it, all with the same delay. Writer thread only."""
+    """End the lease of a task and the leases of tasks leased with it, all with the same delay. Writer thread only."""
     for each in task.members:
         tasks.fail(each.claim, reason=reason, retry_in=retry_in, counted=counted)
 
 
 def _renewed(task: Task, tasks: TaskQueue, *, lasting: timedelta) -> bool:
-    """Renew the leases of a task and of those leased with it; return False if one is no longer valid. Writer thread only."""
+    """Renew the leases of a task and of tasks leased with it; return False if one is no longer valid. Writer thread only."""
     return all(tasks.renew(each.claim, lasting=lasting) for each in task.members)
 
 
@@ -198,7 +198,7 @@ async def _keep(
     lasting: timedelta,
     sleep: Callable[[float], Awaitable[None]],
 ) -> None:
-    """Renew the lease until renewal is refused; then cancel the work, whose effect could no longer be committed."""
+    """Renew the lease until a renewal is refused; then cancel the work, because its effect could no longer be committed."""
     held = True
     while held:
         await sleep(lasting.total_seconds() / RENEWALS)
@@ -207,13 +207,14 @@ async def _keep(
         except StorageError as error:
             logger.warning("the lease of task %d could not be renewed: %s", task.id, type(error).__name__)
     logger.warning(
-        "task %d lost its lease, so its work is discarded: another worker leased or finished it", task.id
+        "task %d lost its lease; its work is discarded, because another worker leased or finished the task",
+        task.id,
     )
     work.cancel()
 
 
 async def _failed(task: Task, error: Exception, services: Services) -> TaskRun:
-    """Schedule the task again, or mark it DEAD, with the reason."""
+    """Reschedule the task, or mark it DEAD, and record the reason."""
     reason = f"{type(error).__name__}: {error}"[:REASON_CHARACTERS]
     settled = _failing(task, reason)
     if isinstance(error, BankNotFound):
@@ -239,17 +240,17 @@ async def _failed(task: Task, error: Exception, services: Services) -> TaskRun:
 
 
 def handlers(context: BankContext) -> Mapping[TaskKind, Handler]:
-    """Return the handlers of the kinds of tasks this engine can run."""
+    """Return the handlers for all kinds of tasks that this engine can run."""
     return {kind: partial(_HANDLERS[kind], context) for kind in able_kinds(context.services)}
 
 
 def settling(context: BankContext) -> Mapping[TaskKind, Handler]:
-    """Return the handlers of the kinds of tasks that may run before they are due; `settle` expires items itself."""
+    """Return the handlers for kinds of tasks that may run before they are due, except EXPIRE: `settle` does that itself."""
     return {kind: handler for kind, handler in handlers(context).items() if kind not in AT_THEIR_TIME}
 
 
 def able_kinds(services: Services) -> frozenset[TaskKind]:
-    """Return the kinds of tasks this engine can run; those that lack a model or are disabled stay in the queue."""
+    """Return the kinds of tasks that this engine can run. Tasks that need a missing model or are disabled stay queued."""
     unable = frozenset() if extractor_of(services) else EXTRACTION
     if services.config.observations.mode is ObservationMode.OFF:
         unable |= {TaskKind.OBSERVE}
@@ -311,7 +312,7 @@ async def _expire(context: BankContext, task: Task) -> Settled:
 
 
 AT_THEIR_TIME = frozenset({TaskKind.EXPIRE_ITEMS})
-"""Kinds that must not run before they are due."""
+"""Kinds of tasks that must not run before they are due."""
 
 EXTRACTION = frozenset({TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED, TaskKind.EXTRACT_WAITING})
 
@@ -326,7 +327,7 @@ _HANDLERS: Mapping[TaskKind, Callable[[BankContext, Task], Awaitable[Settled]]] 
 
 
 async def extract_due(context: BankContext) -> Settled:
-    """Extract the messages that have waited long enough for others of their conversation, as a worker would."""
+    """Extract the messages that have waited long enough, as a worker would."""
     services, settled = context.services, Settled()
     handler = handlers(context).get(TaskKind.EXTRACT_WAITING)
     while handler and (task := await lease_task([TaskKind.EXTRACT_WAITING], services, bank=context.name)):
@@ -343,7 +344,7 @@ class AsyncTasks(BankVerbs):
     namespace = "tasks"
 
     async def list(self) -> Tasks:
-        """List all tasks of the bank, oldest first, including done and dead ones."""
+        """List all tasks of the bank, oldest first, including tasks that are done or dead."""
         context = self._context
         return await context.services.workers.read(context.services.ledger.tasks.of_bank, context.name)
 
@@ -351,14 +352,14 @@ class AsyncTasks(BankVerbs):
     async def settle(self) -> Settled:
         """Run the bank's due tasks until none is left.
 
-        Without a worker nothing else runs them: call this at the end of a conversation, periodically, or when the model is
-        available again. With a worker it runs the tasks that are not leased. Tasks that wait for more input, such as
-        observations, run immediately. Expired items and memories older than `RetentionConfig` allows are erased, and the files
-        are scrubbed.
+        Without a worker, nothing else runs tasks: call this at the end of a conversation, periodically, or when the model is
+        available again. With a worker, this runs the tasks that the worker has not leased. Tasks that wait for more input, such
+        as observations, run immediately. The call also erases expired items and memories older than `RetentionConfig` allows,
+        and removes their bytes from the files.
 
-        A task that fails is retried after 1, 2, 4, ... minutes, at most an hour, and is DEAD after 12 attempts; it does not stop
-        the others. An unavailable model does not count as an attempt: the task is retried after 1, 2, 4, then every 5 minutes.
-        Without a model, passages keep waiting for extraction.
+        A failed task is retried after 1, 2, 4, ... minutes, at most an hour, and is DEAD after 12 attempts. It does not stop the
+        other tasks. If the model is unavailable, the attempt does not count, and the task is retried after 1, 2, 4, then every 5
+        minutes. Without a model, passages keep waiting for extraction.
 
         Raises:
             EmbedderMismatch: another embedder made the bank's vectors.
@@ -379,10 +380,10 @@ class AsyncTasks(BankVerbs):
 
     @writes
     async def retry(self) -> int:
-        """Make all waiting, failed and dead tasks due now; `settle` or a worker then runs them.
+        """Make all waiting, failed and dead tasks due now, so that `settle` or a worker runs them.
 
         Returns:
-            The number of these tasks.
+            The number of tasks made due.
 
         Raises:
             InvalidRequest: the engine was opened read-only.

@@ -24,7 +24,7 @@ from hindsight_integrations.validation.retain_request import RetainRequest, chec
 
 
 class AsyncThreads(BankVerbs):
-    """Conversations given as complete lists of messages, whose changes are detected and retained."""
+    """Follows conversations that are passed as complete lists of messages."""
 
     namespace = "threads"
 
@@ -49,31 +49,31 @@ class AsyncThreads(BankVerbs):
     ) -> RetainResult:
         """Retain the new messages of a conversation, and invalidate memories made from discarded messages.
 
-        The messages are compared with those of the previous call. New messages are retained; a message with different text
-        replaces its earlier version. A missing message counts as trimmed if the conversation continues from it, and its
-        memories stay. Otherwise a fork discarded it (a regenerated answer, an edited question): memories made from it become
-        invalid until the thread returns to it.
+        The messages are compared with those of the previous call. New messages are retained. A message with different text
+        replaces its earlier version. A missing message that precedes the last known message of the list counts as trimmed, and
+        its memories stay valid. Any other missing message was discarded by a fork (a regenerated answer, an edited question):
+        memories made from it are invalid until the thread returns to it.
 
         Args:
             messages: the complete current conversation: Message, dicts with role and content, or messages of LangChain or LlamaIndex.
-            thread: id of the conversation; message ids are unique within it.
+            thread: id of the conversation. Message ids are unique within a thread.
             namespace: distinguishes several lists of messages within one thread, such as those of an agent's subgraphs.
             on_fork: "supersede", or "keep" to keep memories of discarded messages valid.
-            roles: roles whose messages are retained: user, assistant, tool. A tool's result is retained with its call, truncated at
-                4,000 characters; an assistant's message that only calls tools is not retained. Any text over the limit of a
-                message is truncated.
+            roles: roles whose messages are retained: user, assistant, tool. A tool's result is retained together with its call
+                and truncated at 4,000 characters. An assistant's message that only calls tools is not retained. Any text over
+                the limit of a message is truncated.
             context: description of the conversation for extraction ("support chat").
             tags: visibility tags.
             metadata: values stored with every memory.
             on_model_failure: as in `retain`.
             background: as in `retain`.
-            extraction_timeout_s: as in `retain`; it does not limit the extraction of messages that have waited.
-            extract: when facts are extracted. "turn": at once. "idle": the messages are found as they are, and extracted together
-                when they fill a passage (`RetainConfig.chunk_characters`), when the conversation has been quiet for 5
-                minutes, or by `tasks.settle`. "session": only by `tasks.settle`, after 10 passages or after an hour. The worker does it;
-                without one, the bank's next call with "idle" or "session", unless `background` is set. No effect without a
-                model, or with verbatim extraction.
-            remember: False records the new messages as seen without making memories, so that no later call retains them.
+            extraction_timeout_s: as in `retain`; does not apply to messages that were already waiting.
+            extract: when facts are extracted. "turn": immediately. "idle" stores messages as they are and extracts them together
+                when they fill a passage (`RetainConfig.chunk_characters`), after 5 minutes without a new message, or in
+                `tasks.settle`. "session" waits for `tasks.settle`, 10 passages, or an hour without a new message. Due messages
+                are extracted by the worker, or, without one and unless `background` is set, by the bank's next call with "idle"
+                or "session". Has no effect without a model or with verbatim extraction.
+            remember: False marks the new messages as seen without making memories, so that no later call retains them.
 
         Raises:
             InvalidRequest: a message is invalid, two messages with one id differ, or the engine was opened read-only.

@@ -1,4 +1,4 @@
-"""Look up, edit, invalidate and restore one memory. The functions block; the bank's methods run them on a worker."""
+"""Look up, edit, invalidate and restore one memory. These functions block; the bank's methods run them on a worker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WITHDRAWN_BY_HAND = "withdrawn"
 
 
 def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
-    """Get one memory by its id, whether it is valid or not; an opinion has its current confidence.
+    """Get a memory by its id, whether it is valid or not. An opinion has its current confidence.
 
     Raises:
         InvalidRequest: the bank has no memory with this id.
@@ -48,11 +48,11 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
     Args:
         bank: bank of the memory.
         unit_id: id of the memory.
-        changes: new values, by the name of the field: `text`, `occurred`, `tags` or `metadata`.
+        changes: new values by field name: `text`, `occurred`, `tags` or `metadata`.
 
     Raises:
-        InvalidRequest: the bank has no memory with that id, or it is a turn that waits for extraction, belongs to a store item,
-            or was derived from facts.
+        InvalidRequest: the bank has no memory with that id, or the memory is a turn that waits for extraction, belongs to a
+            store item, or was derived from facts.
         EmbedderMismatch: another embedder made the bank's vectors.
         ModelError: the text could not be embedded, or its vector is invalid; the memory is unchanged.
     """
@@ -68,12 +68,12 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
         raise InvalidRequest(
             "unit_id",
             f"{unit_id!r} belongs to a store item and cannot be edited separately",
-            "Write the changed item to its store.",
+            "Write the item to its store again, with the new value.",
         )
     if grounds := _grounds(bank, unit_id):
         raise InvalidRequest(
             "unit_id",
-            f"{unit_id!r} is derived from facts and would be derived from them again",
+            f"{unit_id!r} is derived from facts, so an edit would be overwritten",
             f"Edit or forget its source facts: {', '.join(grounds)}.",
         )
     if "text" in changes:
@@ -108,7 +108,7 @@ def _as_an_item(unit: MemoryUnit, changes: Mapping[str, Any]) -> MemoryUnit:
 
 
 def _grounds(bank: BankContext, unit_id: str) -> tuple[str, ...]:
-    """Return ids of the source facts of an observation; empty for other memories."""
+    """Return the ids of an observation's source facts; empty for other memories."""
     ledger = bank.services.ledger
     rows = np.array(list(ledger.units.row_ids(bank.name, [unit_id]).values()), np.int64)
     return next(iter(ledger.observations.grounds_of(bank.name, rows).values()), ())
@@ -130,16 +130,16 @@ def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
 
 
 def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
-    """Invalidate a memory or item, and the items of a document; return False, writing nothing, if it is invalid already.
+    """Invalidate a memory or item; a document includes its items. Return False, without writing, if it is already invalid.
 
     Args:
         bank: bank of the memory.
         unit_id: id of the memory.
-        reason: the reason to log; if it is empty, `WITHDRAWN_BY_HAND`.
+        reason: the reason to log; if empty, `WITHDRAWN_BY_HAND` is used.
 
     Raises:
-        InvalidRequest: the bank has no such memory, or it is a turn that waits for extraction, belongs to a store item, is
-            an opinion, or is derived from facts, from which it would be derived again.
+        InvalidRequest: the bank has no such memory; or the memory is a turn that waits for extraction, belongs to a store item,
+            is an opinion, or is derived from facts, from which it would be derived again.
     """
     with bank.services.ledger.transaction(bank.name) as transaction:
         unit = stored_unit(bank, unit_id)
@@ -147,12 +147,12 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
         if unit.closed_at is not None:
             return False
         log = transaction.units.validity(bank.name, unit_id)
-        # The clock may be behind the conversation's time, but the memory must not end before it was mentioned or
+        # The clock may be behind the time of the conversation, but a memory must not become invalid before it was mentioned or
         # restored.
         moments = [unit.mentioned_at, *(next_instant(event.effective_at) for event in log)]
         (row,) = transaction.units.row_ids(bank.name, [unit_id]).values()
         items = _items_of(transaction, bank.name, row)
-        # End the document after items removed earlier: `restored` recognises the items that ended with it by their time.
+        # The document must end after items that were removed earlier: `restored` recognises the items to restore by their time.
         moments += [next_instant(item.closed_at) for item in items if item.closed_at is not None]
         at, why = max(bank.services.clock.now(), *moments), reason or WITHDRAWN_BY_HAND
         ending = [unit_id, *(item.id for item in items if item.closed_at is None)]
@@ -163,7 +163,7 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
 
 
 def _check_stands_alone(bank: BankContext, unit: MemoryUnit) -> None:
-    """Refuse to invalidate a turn, a text of a store item, or a memory whose validity follows from its source facts."""
+    """Reject a turn, a text of a store item, or a memory whose validity depends on its source facts."""
     if unit.kind is UnitKind.TURN:
         raise InvalidRequest(
             "unit_id",
@@ -181,19 +181,19 @@ def _check_stands_alone(bank: BankContext, unit: MemoryUnit) -> None:
         source_facts = f"its source facts ({', '.join(grounds)})" if grounds else "its source facts"
         raise InvalidRequest(
             "unit_id",
-            f"{unit.id!r} is an opinion, which is valid as long as its source facts are",
+            f"{unit.id!r} is an opinion, which is valid while its source facts are",
             f"Withdraw {source_facts}, or erase it with opinions.forget.",
         )
     if grounds:
         raise InvalidRequest(
             "unit_id",
-            f"{unit.id!r} is derived from facts and would be derived from them again",
+            f"{unit.id!r} is derived from facts, so it would be derived again",
             f"Withdraw its source facts: {', '.join(grounds)}.",
         )
 
 
 def restored(bank: BankContext, unit_id: str) -> bool:
-    """Restore an invalid memory or item, and the items that ended with a document; return False, and write nothing, if it is valid.
+    """Restore an invalid memory or item; a document includes the items that ended with it. Return False if it is already valid.
 
     Args:
         bank: bank of the memory.
@@ -207,12 +207,12 @@ def restored(bank: BankContext, unit_id: str) -> bool:
         rows = transaction.units.row_ids(bank.name, [unit_id])
         if unit_id not in rows:
             raise InvalidRequest(
-                "unit_id", f"there is no memory {shown(unit_id)}", "Use an id that recall returned."
+                "unit_id", f"the bank has no memory {shown(unit_id)}", "Pass an id that recall returned."
             )
         if not log or log[-1].kind is not ValidityKind.CLOSED:
             return False
         _check_newest(transaction, bank.name, rows[unit_id], unit_id)
-        # The clock may be behind the conversation's time, but the restoration must follow the invalidation.
+        # The clock may be behind the time of the conversation, but the restoration must follow the invalidation.
         effective_at = max(bank.services.clock.now(), next_instant(log[-1].effective_at))
         back = [unit_id, *_ended_with(transaction, bank.name, rows[unit_id], log[-1])]
         events = (
@@ -230,7 +230,7 @@ def _items_of(ledger: LedgerReader, bank: str, document: int) -> list[MemoryUnit
 
 
 def _ended_with(ledger: LedgerReader, bank: str, document: int, closing: ValidityEvent) -> list[str]:
-    """Return ids of the items that ended together with their document; items that were removed earlier are left out."""
+    """Return the ids of items that became invalid together with their document, but not of items removed earlier."""
     items = _items_of(ledger, bank, document)
     last = {item.id: ledger.units.validity(bank, item.id)[-1] for item in items if item.closed_at is not None}
     return [
@@ -242,12 +242,12 @@ def _ended_with(ledger: LedgerReader, bank: str, document: int, closing: Validit
 
 
 def _check_newest(ledger: LedgerReader, bank: str, row: int, unit_id: str) -> None:
-    """Refuse to restore an earlier wording of an opinion that was reworded."""
+    """Reject an earlier wording of an opinion that was reworded."""
     opinions = ledger.opinions.of_units(bank, np.array([row], np.int64))
     for log in ledger.opinions.get(bank, list(opinions.values())):
         if (newest := log.versions[-1].unit_id) != unit_id:
             raise InvalidRequest(
                 "unit_id",
                 f"{shown(unit_id)} is an opinion that was reworded",
-                f"Restore {newest!r}, its newest wording; `opinions.history` shows the others.",
+                f"Restore {newest!r}, its newest wording. `opinions.history` lists all wordings.",
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def main() -> None:
-    """Run the command line; without the `[cli]` extra, print how to install it and exit with 1."""
+    """Run the command line. Without the `[cli]` extra, print how to install it and exit with 1."""
     try:
         from hindsight_integrations.cli.app import run
     except ModuleNotFoundError as error:

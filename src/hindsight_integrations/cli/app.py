@@ -75,14 +75,14 @@ PROGRAM = "hindsight-memory"
 LEDGER = "ledger.sqlite"
 INTERRUPTED = 130  # exit code after Ctrl-C: 128 plus the number of SIGINT, as in shells
 MESSAGES_AN_ITEM = (
-    32  # maximum number of items retained together; small enough to show progress in a long conversation
+    32  # maximum number of messages per item; small enough to show progress in a long conversation
 )
 ITEMS_A_COMMIT = 4
-SHOWN_ERASURES = 20  # memories listed by a dry run
-ALL = 10_000_000  # limit for listing entities, above the size of any bank
+SHOWN_ERASURES = 20  # number of memories that a dry run lists
+ALL = 10_000_000  # a limit for listing entities that no bank reaches
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
-"""UsageError of click, or of the copy of click bundled with later versions of typer."""
+"""UsageError of click, or of the copy of click that later versions of typer contain."""
 
 app = typer.Typer(
     help="Long-term memory for AI agents, from the command line.",
@@ -171,13 +171,13 @@ def retain(
     bank: BankOption = "default",
     thread: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The conversation's name; default: its own, or the file's."),
+        typer.Option(
+            metavar="NAME", help="The name of the conversation; default: as in the input, or the file's name."
+        ),
     ] = None,
     timestamp: Annotated[
         str | None,
-        typer.Option(
-            parser=_checked_time, metavar="TIME", help="Time of messages that have none in the input."
-        ),
+        typer.Option(parser=_checked_time, metavar="TIME", help="Time of messages without one in the input."),
     ] = None,
     day_first: Annotated[
         bool | None,
@@ -189,8 +189,8 @@ def retain(
 ) -> None:
     """Retain a text, a document or conversations.
 
-    Reads plain text, JSON Lines of messages, a JSON list of OpenAI messages, ChatGPT's conversations.json,
-    a WhatsApp chat exported as text, and LoCoMo. Retaining the same input again adds nothing.
+    Reads plain text, JSON Lines of messages, a JSON list of OpenAI messages, ChatGPT's conversations.json, a WhatsApp
+    chat exported as text, and LoCoMo files. Retaining the same input again adds nothing.
     """
     sources = _sources(text, file or [], forced=format, day_first=day_first)
     items, sizes = _items(sources, thread, timestamp)
@@ -319,7 +319,7 @@ def recall(
     bank: BankOption = "default",
     max_tokens: Annotated[
         int,
-        typer.Option(min=1, max=10_000_000, metavar="N", help="Maximum tokens of all memories together."),
+        typer.Option(min=1, max=10_000_000, metavar="N", help="Maximum total tokens of the memories."),
     ] = 1024,
     types: Annotated[
         list[FactType] | None, typer.Option(help="Only memories of this type; repeatable.")
@@ -376,7 +376,7 @@ def reflect(
 ) -> None:
     """Answer a question from memory.
 
-    Lists the memories that support the answer. Forms no opinions.
+    Also lists the memories that support the answer. Forms no opinions.
     """
     with _open(path, model=model, read_only=True) as hindsight:
         reflection = hindsight.bank(bank, create=False).reflect(query, form_opinions=False)
@@ -518,7 +518,7 @@ def forget(
     entity: Annotated[str | None, typer.Option(metavar="NAME", help="An entity, by name or id.")] = None,
     name: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="With --entity: only this name of it; repeatable."),
+        typer.Option(metavar="NAME", help="With --entity: only this name of the entity; repeatable."),
     ] = None,
     thread: Annotated[
         str | None, typer.Option(metavar="NAME", help="A whole conversation, by its name.")
@@ -583,7 +583,7 @@ def _print_receipt(receipt: ForgetReceipt, path: str) -> None:
     console.print(f"erased {memories(len(receipt.unit_ids))}")
     if not receipt.files_clean:
         console.print(
-            "the database's own files and backups are its operator's to clean"
+            "the database's own files and backups must be cleaned by its operator"
             if is_database(path)
             else "another process is reading the memory; the files are scrubbed when it is next opened"
         )
@@ -603,8 +603,8 @@ def forget_holder(
 ) -> None:
     """Record that all copies of a holder are gone.
 
-    For a PostgreSQL database, after you have deleted a cache folder, or if a process without one was killed. Deletes nothing
-    else.
+    Use it with a PostgreSQL database, after you have deleted a cache folder, or when a process without a cache folder was
+    killed. Deletes nothing.
     """
     with _open(check_memory(path)) as hindsight:
         copies = hindsight.forget_holder(holder)
@@ -657,7 +657,7 @@ def import_bank(
     from hindsight_integrations.bank.archive import read_archive
 
     with file.open(encoding="utf-8", errors="surrogateescape", newline="\n") as archive:
-        deque(read_archive(archive), maxlen=0)  # validate the archive before a memory is created
+        deque(read_archive(archive), maxlen=0)  # validate the archive before creating a memory
     with _open(path) as hindsight:
         count = hindsight.bank(bank).archive.load(file)
     output().print(plain(f"imported {memories(count)} into bank {bank} of {path}"), soft_wrap=True)
@@ -675,8 +675,8 @@ def move(
 ) -> None:
     """Copy all banks to another memory.
 
-    Each bank is copied completely or not at all; banks that TARGET has already are left out, so that the command can be
-    repeated after an interruption. The source does not change. Nobody else may write to it meanwhile.
+    Each bank is copied completely or not at all. Banks that TARGET already has are skipped, so that the command can be
+    repeated after an interruption. The source does not change. No other process may write to it during the copy.
     """
     from hindsight_integrations.ledger.ledger import Ledger
 
@@ -685,7 +685,7 @@ def move(
     with closing(Ledger.open(source)) as old, closing(Ledger.open(target)) as new:
         for header in old.banks():
             if new.create_bank(header.name).revision:
-                console.print(plain(f"{header.name}: it is there already"), soft_wrap=True)
+                console.print(plain(f"{header.name}: already there"), soft_wrap=True)
                 continue
             with closing(old.archive.rows(header.name)) as rows:
                 moved = new.archive.restore(header.name, rows)
@@ -694,9 +694,9 @@ def move(
 
 @app.command("migrate")
 def migrate_schema(path: PathArgument) -> None:
-    """Bring the tables of a PostgreSQL database to this version of the program.
+    """Migrate the tables of a PostgreSQL database to this version of the program.
 
-    Stop all processes that use the database first. It is changed completely or not at all. A directory needs no migration.
+    First stop all processes that use the database. The migration is applied completely or not at all. A directory needs none.
     """
     from hindsight_integrations.ledger.ledger import Ledger
     from hindsight_integrations.ledger.migrations import migrate
@@ -704,7 +704,7 @@ def migrate_schema(path: PathArgument) -> None:
 
     check_memory(path)
     if not is_database(path):
-        Ledger.open(path, read_only=True).close()  # refuses another version
+        Ledger.open(path, read_only=True).close()  # raises an error for another version
         done = f"{path} is up to date: directories need no migration"
     elif (migration := migrate(checked_address(str(path)))).before is None:
         done = f"{migration.path}: created the tables, schema {migration.after}"
@@ -743,13 +743,13 @@ def do_work(
     model: ModelOption = None,
     follow: Annotated[bool, typer.Option("--follow", help="Also wait for tasks that are due later.")] = False,
     concurrency: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="How many tasks run at the same time.")
+        int | None, typer.Option(metavar="N", min=1, help="Number of tasks that run at the same time.")
     ] = None,
 ) -> None:
     """Run the waiting tasks.
 
-    No other process may have the memory's directory open. On a PostgreSQL database, where any number of processes may work,
-    it runs until it is stopped. Exits with 1 if a task failed.
+    With a directory, no other process may have it open. With a PostgreSQL database, any number of processes may work, and
+    this one runs until it is stopped. Exits with 1 if a task failed.
     """
     console = output()
     try:
@@ -774,18 +774,18 @@ async def work(
     On SIGTERM or Ctrl-C, unfinished tasks go back to the queue.
 
     Args:
-        path: the memory's directory, or a database's address: then tasks are run until the process is stopped.
+        path: the memory's directory; or a database address, which means that tasks are run until the process is stopped.
         console: where to print.
         follow: also wait for tasks that are due later.
-        concurrency: how many tasks run at the same time; None uses the settings' number.
-        opening: further options of `AsyncHindsight.open`.
+        concurrency: number of tasks that run at the same time; None uses the settings.
+        opening: further arguments of `AsyncHindsight.open`.
 
     Returns:
         Whether all tasks succeeded.
 
     Raises:
-        InvalidRequest: there is no memory in the directory.
-        LedgerBusy: another process has it open.
+        InvalidRequest: the directory contains no memory.
+        LedgerBusy: another process has the directory open.
     """
     from hindsight_integrations.engine.assembly import AsyncHindsight
 
@@ -866,15 +866,15 @@ def serve(
             dir_okay=False,
             readable=True,
             metavar="FILE",
-            help="A TOML file with the tokens of clients and their banks; needed beyond this machine.",
+            help="A TOML file with the tokens of clients and their banks; required if other machines can connect.",
         ),
     ] = None,
     model: ModelOption = None,
 ) -> None:
-    """Serve a memory over HTTP to several processes.
+    """Serve a memory over HTTP, so that several processes can use it.
 
-    Python clients call Hindsight.connect("http://HOST:PORT"); the client packages of the Hindsight server work too. It runs
-    waiting tasks, and stops on SIGTERM or Ctrl-C after the requests that it is answering.
+    Python clients call Hindsight.connect("http://HOST:PORT"). The client packages of the Hindsight server work too. The server
+    also runs waiting tasks. On SIGTERM or Ctrl-C, it finishes running requests and stops.
     """
     from hindsight_integrations.engine.assembly import AsyncHindsight
     from hindsight_integrations.server.access import Tokens
@@ -893,7 +893,7 @@ def serve(
 
 @contextmanager
 def _server_installed() -> Iterator[None]:
-    """Say how to install the packages of the server if an import in the block does not find them."""
+    """If an import in the block fails, tell how to install the packages of the server."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -942,10 +942,10 @@ def doctor(
 def inspect(
     path: PathArgument,
     write: Annotated[
-        bool, typer.Option("--write", help="Also withdraw, restore, edit and forget memories.")
+        bool, typer.Option("--write", help="Allow to withdraw, restore, edit and forget memories.")
     ] = False,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", help="The port; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, metavar="N", help="The port; 0 selects a free one.")
     ] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
@@ -953,7 +953,7 @@ def inspect(
 ) -> None:
     """Show a memory in the browser.
 
-    The page is served to this machine only, until Ctrl-C. It is read-only without --write.
+    The page can be opened only on this machine, until Ctrl-C. Without --write it is read-only.
     """
     if path.startswith(("http://", "https://")):
         raise InvalidRequest(
@@ -982,13 +982,13 @@ def inspect(
 def demo(
     data: Annotated[
         Path | None,
-        typer.Argument(metavar="FILE", help="Use this LoCoMo conversation instead.", show_default=False),
+        typer.Argument(metavar="FILE", help="A LoCoMo conversation to use instead.", show_default=False),
     ] = None,
 ) -> None:
     """Show what memory does for an assistant, in seven scenes.
 
-    Needs no key and no network: the language model's answers are replayed from recordings. With FILE, retains that
-    conversation in a new memory and recalls memories for five of its questions.
+    Needs no key and no network, because the language model's answers are recorded. With FILE, retains that conversation in
+    a new memory and recalls memories for five of its questions.
     """
     if data is None:
         from hindsight_integrations.cli.demo import demo_console, run_demo
@@ -1018,12 +1018,12 @@ def evaluate(context: typer.Context) -> None:
 
 
 def has_memory(path: str | Path) -> bool:
-    """Return whether a directory contains a memory; a database is only checked when it is opened."""
+    """Return whether a directory contains a memory. A database is checked only when it is opened."""
     return is_database(path) or (Path(path) / LEDGER).exists()
 
 
 def check_memory(path: str | Path) -> str | Path:
-    """Check that a directory contains a memory and return it.
+    """Check that a directory contains a memory, and return it.
 
     Raises:
         InvalidRequest: the directory does not contain one.
@@ -1039,9 +1039,9 @@ def check_memory(path: str | Path) -> str | Path:
 
 @contextmanager
 def _open(path: str | Path, *, model: str | None = None, read_only: bool = False) -> Iterator[Hindsight]:
-    """Open a memory; with `read_only` it must exist."""
+    """Open a memory. With `read_only`, it must exist."""
     from hindsight_integrations.sync import (
-        Hindsight,  # imported here, since the import takes seconds, and help and usage errors should be fast
+        Hindsight,  # imported here, because it takes seconds, and help and usage errors should be fast
     )
 
     if read_only:
@@ -1074,7 +1074,7 @@ _ADVICE: Mapping[type[HindsightError], str] = {
     ArchiveInvalid: "line {line} of the archive, {field}: {reason}. Export it again with: "
     f"{PROGRAM} export",
 }
-"""Shell messages for errors whose own advice is for Python; a placeholder stands for a field of the error."""
+"""Shell messages for errors whose own advice is for Python. A placeholder stands for a field of the error."""
 
 _REMEDIES = {
     "bank": "Pass another --bank.",
@@ -1086,10 +1086,10 @@ _REMEDIES = {
     "holder": f"List the holders of unconfirmed copies with: {PROGRAM} doctor PATH",
     "model": "Pass for example openai:gpt-5-mini.",
 }
-"""Shell remedies for an InvalidRequest, by field; remedies that mention Python and are not listed here are omitted."""
+"""Shell remedies for InvalidRequest, by field. Other remedies are omitted if they mention Python."""
 
 _SENTENCES = frozenset({"path", "unit_id", "units", "opinion_id", "entity", "message"})
-"""Fields whose name is omitted from the message, because the reason alone describes the problem."""
+"""Fields whose name is omitted from the message, because the reason describes the problem."""
 
 
 def advice(error: HindsightError) -> str:
@@ -1112,7 +1112,7 @@ def _listed(value: object) -> object:
 
 
 def run() -> None:
-    """Run the command line; an error is printed as one line on standard error.
+    """Run the command line, and print an error as one line on standard error.
 
     Exit codes: 0, 1 for an error, 2 for wrong usage, 130 for Ctrl-C.
     """
@@ -1126,7 +1126,7 @@ def run() -> None:
     except HindsightError as error:
         _fail(advice(error), 1)
     except BrokenPipeError:
-        # The reader has closed the pipe, to which Python would flush its buffer at exit.
+        # The reader has closed the pipe. Redirect standard output, because Python flushes its buffer at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except OSError as error:
@@ -1138,7 +1138,7 @@ def run() -> None:
 
 
 def _fail(problem: str, code: int) -> NoReturn:
-    """Print an error on one line, with a hint about --help for wrong usage, and exit."""
+    """Print an error on one line, for wrong usage with a hint about --help, and exit."""
     console = messages()
     line = plain("Error: ", "bold red").append(clean(" ".join(problem.split())), style="not bold default")
     console.print(line, soft_wrap=True)
@@ -1154,7 +1154,7 @@ def _fail(problem: str, code: int) -> NoReturn:
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process immediately, since a pending model call would keep it alive; everything is already closed."""
+    """End the process immediately, because a pending model call would keep it alive. Everything is already closed."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

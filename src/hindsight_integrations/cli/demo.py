@@ -45,7 +45,7 @@ QUESTIONS = 5
 
 
 def run_conversation(path: Path, console: Console) -> None:
-    """Retain every session of a LoCoMo file, recall for some questions, and show which channels contributed.
+    """Retain every session of a LoCoMo file, recall for some of its questions, and show which channels contributed.
 
     Raises:
         InvalidRequest: the file is not a LoCoMo conversation.
@@ -119,8 +119,8 @@ class DemoOutOfDate(ModelError):
     def __init__(self, prompt: str) -> None:
         self.prompt = prompt
         super().__init__(
-            f"the demo has no recorded answer to its last {prompt!r} request: the prompts or the recalled memories changed "
-            "since it was recorded. In a checkout, record it again with: python tests/support/demo_recordings.py"
+            f"the demo has no recorded answer to its last {prompt!r} request: the prompts or the recalled memories have changed "
+            "since the recording. In a checkout, record it again with: python tests/support/demo_recordings.py"
         )
 
 
@@ -148,7 +148,7 @@ class MeteredModel:
         return self.model.name
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """Call the model and count."""
+        """Call the model, and count calls and tokens."""
         self.prompts.append(prompt)  # type: ignore[arg-type] # only read
         started = time.perf_counter()
         completion = await self.model.complete(prompt)
@@ -165,13 +165,13 @@ def run_demo(console: Console) -> None:
         DemoOutOfDate: a request has no recorded answer.
     """
     with tempfile.TemporaryDirectory(prefix="hindsight-demo-") as folder:
-        # A copy, because the model writes requests that have no answer to the directory.
+        # A copy, because the model writes requests without a recorded answer to the directory.
         recordings = shutil.copytree(_recordings(), Path(folder) / "recordings")
         play(console, MeteredModel(RecordedModel(recordings)), Path(folder) / "memory")
 
 
 def _recordings() -> Path:
-    """Return the directory of the recordings: next to this module in a wheel, in `examples/data` of a checkout."""
+    """Return the directory of the recordings: next to this module in a wheel, and `examples/data` in a checkout."""
     here = Path(__file__).resolve()
     places = (here.parent / "recordings", here.parents[3] / "examples" / "data" / "demo")
     return next(place for place in places if place.is_dir())
@@ -286,7 +286,7 @@ class _Demo:
         recalled = self.ask("2026-05-29", "How much did I spend on coffee this month?", records=True)
         (digest,) = recalled.records
         if digest.asked is None:
-            raise ValueError("the digest has no figures of the time asked about")
+            raise ValueError("the digest has no figures for the month asked about")
         figures = DigestWords(self.clock.now().date()).figures([digest.asked])
         self.line("exact figures", plain(f"= {figures}", "dim"), "dim")
         for row in digest.rows:
@@ -327,7 +327,7 @@ class _Demo:
         self.line("opinion", plain(f"{opinion.confidence:.2f} on 12 June, {now.confidence:.2f} today"), "dim")
 
     def show_cost(self) -> None:
-        """Show the cost of the scenes, and further reading."""
+        """Show what the scenes cost, and where to read more."""
         self.title(7, "What it cost")
         calls, model = len(self.model.prompts), self.model
         self.line(
@@ -354,13 +354,13 @@ class _Demo:
             label = ""
 
     def speak(self, speaker: str, text: str, style: str = "") -> None:
-        """Print a speaker's words; for people, also the day."""
+        """Print what a speaker says; for people, also the day."""
         now = self.clock.now()
         label = speaker if speaker == ASSISTANT.name else f"{speaker}, {now.day} {now:%b}"
         self.line(label, plain(text, style))
 
     def tell(self, day: str, *texts: str, tag: str) -> RetainResult:
-        """Retain what the user says in a new conversation on a day."""
+        """Retain what the user says in a new conversation on this day."""
         return self.tell_all([(day, text) for text in texts], tag=tag)
 
     def tell_all(self, said: Sequence[tuple[str, str]], *, tag: str, speaker: str = USER) -> RetainResult:
@@ -374,13 +374,13 @@ class _Demo:
             return self.bank.retain(messages, thread=said[0][0], tags=[tag])
 
     def ask(self, day: str, question: str, *, forgetful: bool = False, records: bool = False) -> RecallResult:
-        """Ask the assistant in a new conversation on a day.
+        """Ask the assistant in a new conversation on this day.
 
         Args:
-            day: the conversation's day.
+            day: day of the conversation.
             question: the user's question.
-            forgetful: also show the answer without memory.
-            records: also recall record digests.
+            forgetful: whether to show the answer without memory too.
+            records: whether to recall exact totals of records too.
         """
         self.clock.set(_day(day))
         self.speak(USER, question)
@@ -388,7 +388,7 @@ class _Demo:
             self.line("no memory", plain(self.reply(question), "yellow"))
         with self.timed(self.recalled):
             recalled = self.bank.recall(question, include_core=True, include_records=records)
-        # Sorted by time and id, not rank, so that the request does not depend on the embedder or keyword index.
+        # Sorted by time and id instead of rank, so that the request does not depend on the embedder or keyword index.
         ordered = sorted(recalled, key=lambda match: (match.unit.began, match.unit.id))
         lines = [digest.text for digest in recalled.records] + [memory_line(match) for match in ordered]
         answer = self.reply(question, lines)
@@ -401,18 +401,18 @@ class _Demo:
         return asyncio.run(self.model.complete(prompt)).output.text
 
     def reflect(self, question: str, tag: str, as_of: str | None = None) -> Reflection:
-        """Reflect on memories with a tag."""
+        """Reflect on the memories with this tag."""
         return self.bank.reflect(question, tags=[tag], tags_match="any_strict", as_of=as_of)
 
     def settle(self) -> None:
         """Run the queued tasks: new facts are assessed as evidence."""
-        # The task stores only the error's text, so the name of the prompt comes from the model.
+        # The task stores only the error's text, so the prompt's name is read from the model.
         if self.bank.tasks.settle().failed:
             raise DemoOutOfDate(self.model.prompts[-1].name)
 
     @contextmanager
     def timed(self, milliseconds: list[float]) -> Iterator[None]:
-        """Measure a call without the model's time."""
+        """Measure the time of a block, without the model's time."""
         started, waited = time.perf_counter(), self.model.seconds
         yield
         milliseconds.append(1000 * (time.perf_counter() - started - (self.model.seconds - waited)))

@@ -48,7 +48,7 @@ class ImportedThread:
     """The messages of one conversation.
 
     Attributes:
-        messages: in order, each with an id.
+        messages: the messages in order, each with an id.
         name: the conversation's name; None if the format has none.
     """
 
@@ -61,10 +61,10 @@ class ImportSource:
     """The content of one file or text.
 
     Attributes:
-        format: the format it was read as.
+        format: the format in which it was read.
         text: plain text; empty for conversations.
         threads: the conversations; empty for plain text.
-        dropped: number of dropped messages, by description ("system lines").
+        dropped: number of dropped messages, by reason ("system lines").
     """
 
     format: Format
@@ -81,7 +81,7 @@ class ImportSource:
 def read_source(
     data: bytes, name: str, *, forced: Format | None = None, day_first: bool | None = None
 ) -> ImportSource:
-    """Read a file's content in its detected or given format.
+    """Read the content of a file in the given or detected format.
 
     Args:
         data: the file's bytes.
@@ -116,7 +116,7 @@ def read_source(
 
 
 def decode(data: bytes, name: str) -> str:
-    """Decode a file's bytes: UTF-8, or UTF-16 with a byte order mark; line endings become newlines.
+    """Decode the bytes of a file (UTF-8, or UTF-16 with a byte order mark), and convert line endings to newlines.
 
     Raises:
         InvalidRequest: the bytes are empty or not text.
@@ -138,7 +138,7 @@ def decode(data: bytes, name: str) -> str:
 
 
 def detect(text: str) -> Format:
-    """Detect a text's format from its content; the default is plain text."""
+    """Detect the format of a text from its content; plain text if nothing else matches."""
     start = text.lstrip()
     if _header(start.split("\n", 1)[0]):
         return Format.WHATSAPP
@@ -201,10 +201,10 @@ def _not_json(name: str, line: int, problem: str) -> InvalidRequest:
 
 
 def _refuse_unknown_json(text: str, name: str) -> NoReturn:
-    """Refuse a .json file in an unknown format.
+    """Reject a .json file in an unknown format.
 
     Raises:
-        InvalidRequest: with the place of the fault if it is not valid JSON.
+        InvalidRequest: always; the error tells where the text is not valid JSON, if it is not.
     """
     if text.lstrip().startswith(("{", "[")) and not name.lower().endswith(".jsonl"):
         _json(text, name)
@@ -216,10 +216,10 @@ def _refuse_unknown_json(text: str, name: str) -> NoReturn:
 
 
 def _read_messages(rows: Iterable[Mapping[str, Any]], chosen: Format) -> ImportSource:
-    """Read messages with role or speaker, and content or text; system and tool messages are dropped."""
+    """Read messages with role or speaker, and content or text. System and tool messages are dropped."""
     from hindsight_integrations.validation.messages import (
         as_message,
-    )  # imported here, since the import loads the languages, which --help does not need
+    )  # imported here, because it loads the language files, which --help does not need
 
     messages, dropped = [], Counter[str]()
     for row in rows:
@@ -234,7 +234,7 @@ def _read_messages(rows: Iterable[Mapping[str, Any]], chosen: Format) -> ImportS
 
 
 def _read_chatgpt(value: Any) -> ImportSource:  # noqa: ANN401 - JSON
-    """Read the visible branch of each conversation: from `current_node` up to the root."""
+    """Read the visible branch of each conversation, from `current_node` up to the root."""
     threads, dropped = [], Counter[str]()
     for number, row in enumerate(value if isinstance(value, list) else [value], 1):
         messages = list(reversed([*_chatgpt_branch(row, dropped)]))
@@ -272,7 +272,7 @@ def _chatgpt_branch(conversation: Mapping[str, Any], dropped: Counter[str]) -> I
 
 
 def _read_locomo(value: Any) -> ImportSource:  # noqa: ANN401 - JSON
-    """Read LoCoMo conversations; turns of a session are half a minute apart, and photos are replaced by their captions."""
+    """Read LoCoMo conversations. Turns of a session are 30 seconds apart, and photos are replaced by their captions."""
     threads = []
     for row in value if isinstance(value, list) else [value]:
         sessions = row["conversation"]
@@ -305,7 +305,7 @@ _READERS: Mapping[Format, Callable[[Any], ImportSource]] = {
     Format.LOCOMO: _read_locomo,
 }
 
-_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"  # direction marks that phones write at line starts
+_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"  # direction marks that phones write at the start of lines
 _HEADER = re.compile(
     r"""\[?(?P<first>\d{1,4})[./-](?P<second>\d{1,2})[./-](?P<third>\d{2,4}),?\s
     (?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<seconds>\d{2}))?
@@ -332,7 +332,7 @@ def _header(line: str) -> re.Match[str] | None:
 
 
 def _read_whatsapp(text: str, name: str, day_first: bool | None) -> ImportSource:
-    """Read a chat exported as text; lines without a speaker, deleted messages and media are dropped."""
+    """Read a chat exported as text. Lines without a speaker, deleted messages and media are dropped."""
     dropped: Counter[str] = Counter()
     chat: list[_ChatLine] = []
     current: _ChatLine | None = None
@@ -370,7 +370,7 @@ def _read_whatsapp(text: str, name: str, day_first: bool | None) -> ImportSource
 
 
 def _finds_day_first(headers: Iterable[re.Match[str]], name: str) -> bool:
-    """Return whether dates start with the day; a number above 12 in any date of the file shows it."""
+    """Return whether dates start with the day. A number above 12 in any date of the file decides."""
     dates = [(int(header["first"]), int(header["second"])) for header in headers if len(header["first"]) < 4]
     first, second = any(one > 12 for one, _ in dates), any(two > 12 for _, two in dates)
     if first and second:
@@ -410,9 +410,9 @@ def _chat_time(item: _ChatLine, name: str, day_first: bool) -> datetime:
 
 
 def _with_ids(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Give each message an id; missing ones are derived from time, speaker, text and occurrence number.
+    """Give each message an id. Missing ids are derived from time, speaker, text and number of earlier occurrences.
 
-    Unlike a position, such an id stays the same in a longer or later export of the conversation.
+    Unlike a position, such an id stays the same in longer or later exports of the conversation.
 
     Raises:
         InvalidRequest: two different messages have the same id.

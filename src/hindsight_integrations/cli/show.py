@@ -42,12 +42,12 @@ _DIRECTION = frozenset(
 
 
 def output() -> Console:
-    """Open standard output: as wide as the terminal, or 100 columns without colour if piped."""
+    """Return a console for standard output: as wide as the terminal, or 100 columns without colour if piped."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
 def messages() -> Console:
-    """Open standard error, for errors, prompts and progress."""
+    """Return a console for standard error, for errors, prompts and progress."""
     return Console(highlight=False, stderr=True)
 
 
@@ -66,7 +66,7 @@ def plain(text: object, style: str = "") -> Text:
 
 
 def print_json(document: object) -> None:
-    """Print one JSON document to standard output, with times in ISO 8601."""
+    """Print a JSON document to standard output, with times in ISO 8601."""
     from pydantic_core import to_jsonable_python
 
     plain_ascii = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
@@ -75,11 +75,11 @@ def print_json(document: object) -> None:
 
 
 def table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """Create an empty table without borders, with folding cells.
+    """Create an empty table without borders, whose cells wrap.
 
     Args:
         columns: the headings.
-        right: the right-aligned columns.
+        right: headings of the right-aligned columns.
     """
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in columns:
@@ -98,7 +98,7 @@ def memories(number: int) -> str:
 
 
 def when(unit: MemoryUnit) -> str:
-    """Format a unit's event time with its length in days, or when it was mentioned."""
+    """Format a unit's event time with its length in days, or else the time when it was mentioned."""
     if unit.occurred is None:
         return f"said {day(unit.mentioned_at)}"
     days = (unit.occurred.end - unit.occurred.start).days
@@ -111,7 +111,7 @@ def found_by(item: RecalledUnit) -> str:
 
 
 def with_id(text: str, identity: str, note: str = "") -> Text:
-    """Format a text with its full id on a separate line, from which it can be copied."""
+    """Format a text with its full id on a separate line, so that the id can be copied."""
     shown = plain(text)
     if note:
         shown.append(f" [{note}]", style="dim")
@@ -119,7 +119,7 @@ def with_id(text: str, identity: str, note: str = "") -> Text:
 
 
 def show_recalled(found: RecallResult, console: Console, *, most: int | None = 4) -> None:
-    """Print the best units of a result, shortened; all of them in full if `most` is None."""
+    """Print the best units of a result, shortened, or all units in full if `most` is None."""
     if found.window:
         console.print(
             f"  time asked about: {found.window.start:%Y-%m-%d} to {found.window.end:%Y-%m-%d}", style="dim"
@@ -152,14 +152,14 @@ def show_reflection(reflection: Reflection, console: Console) -> None:
 
 
 def notes(reflection: Reflection) -> list[str]:
-    """Return a reflection's notes without advice for Python programs."""
+    """Return the notes of a reflection, without advice for Python programs."""
     return [note for note in reflection.notes if not note.startswith("no language model is set")]
 
 
 def units_table(
     units: Iterable[MemoryUnit], items: Mapping[str, Sequence[MemoryUnit]] = MappingProxyType({})
 ) -> Table:
-    """Build a table of memories with type and id; documents with their valid items."""
+    """Build a table of memories with type and id. Documents are shown with their valid items."""
     shown = table("when", "type", "memory")
     for unit in units:
         closed = f"until {day(unit.closed_at)}" if unit.closed_at else ""
@@ -214,7 +214,7 @@ def opinions_table(opinions: Iterable[Opinion]) -> Table:
 def show_unit_history(
     unit: MemoryUnit, events: Sequence[ValidityEvent], texts: dict[str, str], console: Console
 ) -> None:
-    """Print when a memory was closed or restored, and by which other memory.
+    """Print when a memory was closed or restored, and which memory caused it.
 
     Args:
         unit: the memory.

@@ -1,1 +1,1 @@
-"""Threads and locks: blocking work off the event loop, one retain at a time per key."""
+"""Threads and locks: blocking work runs off the event loop, and the same message is never retained twice at a time."""

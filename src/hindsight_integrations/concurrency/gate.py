@@ -8,16 +8,16 @@ from contextlib import contextmanager
 
 
 class Gate:
-    """A lock shared by readers and exclusive to a writer; not reentrant.
+    """A lock that readers share and a writer holds exclusively. Not reentrant.
 
-    A waiting writer goes before readers that arrive later, and readers that waited for a writer go before the
-    next writer.
+    A waiting writer takes precedence over readers that arrive later. Readers that waited for a writer take precedence over
+    the next writer.
     """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._readers = self._waiting = 0
-        self._first = 0  # waiting readers that go before the next writer
+        self._first = 0  # waiting readers that take precedence over the next writer
         self._writer = False
 
     @contextmanager
@@ -28,7 +28,7 @@ class Gate:
             timeout: seconds to wait; None waits forever.
 
         Raises:
-            TimeoutError: a writer held it for longer.
+            TimeoutError: a writer held the lock for longer.
         """
         with self._changed:
             self._waiting += 1
@@ -51,10 +51,10 @@ class Gate:
         """Hold the lock alone.
 
         Args:
-            timeout: seconds to wait for earlier callers, and then for readers to leave; None waits forever.
+            timeout: seconds to wait for earlier callers, and again for readers to finish; None waits forever.
 
         Raises:
-            TimeoutError: others held it for longer.
+            TimeoutError: others held the lock for longer.
         """
         with self._changed:
             self._wait(lambda: not self._writer and not self._first, timeout)
@@ -78,4 +78,4 @@ class Gate:
 
     def _wait(self, free: Callable[[], bool], timeout: float | None) -> None:
         if not self._changed.wait_for(free, timeout):
-            raise TimeoutError(f"it was held by others for more than {timeout} seconds")
+            raise TimeoutError(f"others held the lock for more than {timeout} seconds")

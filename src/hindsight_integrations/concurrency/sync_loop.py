@@ -1,4 +1,4 @@
-"""Event loops for sync callers: one per engine, and one shared by all borrowed sync objects."""
+"""Event loops for the sync API: one per engine, and one shared by sync objects made from async ones."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from hindsight_integrations.errors import InvalidRequest
 R = TypeVar("R")
 
 GRACE = 0.2
-"""Seconds that running calls get at `stop` before they are cancelled; calls without a model finish by then."""
+"""Seconds that `stop` gives running calls before it cancels them. Calls without a model finish within this time."""
 
 LONGEST_STOP = 1.0
-"""Maximum seconds of `stop`; a model call that cannot be cancelled is left on its daemon thread."""
+"""Maximum duration of `stop` in seconds. A model call that cannot be cancelled is left running on its daemon thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class _Serving:
     Attributes:
         portal: runs calls on the loop from other threads.
         loop: the event loop.
-        stopping: the event that ends the loop; set it on the loop's own thread.
+        stopping: the event that ends the loop; must be set on the loop's own thread.
     """
 
     portal: BlockingPortal
@@ -46,10 +46,10 @@ class _Serving:
 
 
 class OwnLoop:
-    """An event loop on its own thread, running coroutines for callers on other threads.
+    """An event loop on its own thread that runs coroutines for callers on other threads.
 
-    anyio's `start_blocking_portal` is not used: if it is not closed (at exit, or in a forked child, where its
-    thread does not exist) it waits for that thread forever. This one ends with the process.
+    anyio's `start_blocking_portal` is not used, because at exit it waits for its thread forever if it was not closed, also in a
+    forked child, where the thread does not exist. This loop ends with the process.
     """
 
     def __init__(self, check_open: Callable[[], object]) -> None:
@@ -68,19 +68,19 @@ class OwnLoop:
             call: creates the coroutine.
 
         Raises:
-            EngineClosed: the engine is or was closed, or belongs to the parent of this forked process.
+            EngineClosed: the engine was closed, also during the call, or belongs to the parent of this forked process.
             InvalidRequest: called on the loop's own thread, which would deadlock.
         """
         self._check_open()
         if threading.current_thread() is self._thread:
             raise InvalidRequest(
                 "sync call",
-                "it was made inside the engine's own event loop",
-                "Use the async API there and await it.",
+                "it was made on the engine's own event loop",
+                "Use the async API there, and await the call.",
             )
         try:
             running = self._serving.portal.start_task_soon(call)
-        except RuntimeError:  # raised only if the portal stopped after the check
+        except RuntimeError:  # only if the portal stopped after the check above
             self._check_open()
             raise
         try:
@@ -90,10 +90,9 @@ class OwnLoop:
             raise
 
     def stop(self) -> None:
-        """Cancel running calls, and stop the loop and its thread, in about a second at most.
+        """Cancel running calls, and stop the loop and its thread. Takes about a second at most.
 
-        Idempotent; can be called again after an interrupt. Call it after the engine is closed, so that an
-        abandoned call can write nothing.
+        Can be called again, also after an interrupt. Close the engine first, so that an abandoned call cannot write.
         """
         if self._thread.is_alive():  # False in a forked child, which does not have the thread
             self._serving.stop()
@@ -112,7 +111,7 @@ async def _serve(ready: Future[_Serving]) -> None:
 
 
 class SharedLoop:
-    """A loop for many engines: starts at the first call and lives as long as the process."""
+    """A loop for many engines. It starts at the first call and runs until the process ends."""
 
     def __init__(self) -> None:
         self._starting = threading.Lock()
@@ -121,14 +120,14 @@ class SharedLoop:
             os.register_at_fork(after_in_child=self._reset_after_fork)
 
     def run(self, call: Callable[[], Awaitable[R]]) -> R:
-        """Run a coroutine and wait for it, like `OwnLoop.run`; a closed engine's methods raise EngineClosed themselves."""
+        """Run a coroutine and wait for it, like `OwnLoop.run`. Methods of a closed engine raise EngineClosed themselves."""
         with self._starting:
             self._loop = self._loop or OwnLoop(lambda: None)
         return self._loop.run(call)
 
     def stop(self) -> None:
-        """Do nothing: other engines use it too."""
+        """Do nothing, because other engines use the loop too."""
 
     def _reset_after_fork(self) -> None:
-        """Reset in a forked child, where the loop's thread does not exist; the next call starts another."""
+        """Forget the loop in a forked child, where its thread does not exist; the next call starts a new one."""
         self._starting, self._loop = threading.Lock(), None

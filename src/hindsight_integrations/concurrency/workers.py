@@ -1,4 +1,4 @@
-"""Workers for blocking calls: a bounded pool for reads, and one thread for writes or one lane per bank."""
+"""Workers for blocking calls: a pool of threads for reads, and one thread for writes or one lane per bank."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from hindsight_integrations.errors import BankForgotten, BankNotFound, EngineClo
 
 
 class InFlight:
-    """Serialises retains of the same message or document; the second one sees the first one's work.
+    """Serialises retains of the same message or document, so that a later retain sees what an earlier one stored.
 
-    Uses futures of `concurrent.futures`, which are bound to no event loop. All keys are taken together or not
-    at all, so that callers cannot deadlock.
+    Uses futures of `concurrent.futures`, which do not belong to an event loop. Keys are taken all together or not at all, so
+    that callers cannot deadlock.
     """
 
     def __init__(self) -> None:
@@ -28,10 +28,10 @@ class InFlight:
 
     @asynccontextmanager
     async def alone(self, keys: Iterable[Hashable]) -> AsyncIterator[None]:
-        """Wait until all keys are free, and hold them for the block."""
+        """Wait until all keys are free, then hold them until the end of the block."""
         wanted = frozenset(keys)
         mine: Future[None] = Future()
-        mine.set_running_or_notify_cancel()  # a cancelled waiter must not cancel it
+        mine.set_running_or_notify_cancel()  # so that a cancelled waiter cannot cancel the future
         while others := self._taken(wanted, mine):
             await _all_of(others)
         try:
@@ -43,7 +43,7 @@ class InFlight:
             mine.set_result(None)
 
     def _taken(self, wanted: frozenset[Hashable], mine: Future[None]) -> set[Future[None]]:
-        """Return the holders of any of the keys; if there are none, take the keys."""
+        """Return the holders of these keys; if there are none, take the keys."""
         with self._lock:
             others = {self._held[key] for key in wanted if key in self._held}
             if not others:
@@ -56,7 +56,9 @@ async def _all_of(futures: Iterable[Future[None]]) -> None:
     try:
         await asyncio.wait(waiting)
     finally:
-        for future in waiting:  # otherwise a cancelled caller's loop would be called back after it has closed
+        for future in (
+            waiting
+        ):  # otherwise the future would call back into a cancelled caller's loop after it has closed
             future.cancel()
 
 
@@ -65,36 +67,36 @@ R = TypeVar("R")
 
 
 class Runner(Protocol):
-    """Runs blocking functions for coroutines: an engine's workers, or one bank's view of them."""
+    """Runs blocking functions for coroutines. Implemented by an engine's workers and by the lane of a bank."""
 
     async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a function that changes nothing."""
         ...
 
     async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run a function that changes something; one at a time, in order."""
+        """Run a function that changes something. Such functions run one at a time, in order."""
         ...
 
     def lane(self, bank: Hashable) -> Runner:
-        """Return a runner for one bank, whose writes run one at a time, in order."""
+        """Return a runner for a bank, whose writes run one at a time, in order."""
         ...
 
     def check_open(self) -> None:
-        """Raise EngineClosed once closed."""
+        """Raise EngineClosed if the engine was closed."""
         ...
 
 
 class Workers:
-    """Runs blocking functions for any event loop.
+    """Runs blocking functions for callers on any event loop.
 
-    With one writer, all writes of an engine use one thread, so that a write needs no lock and cannot deadlock.
-    With more, each bank has a lane: its writes run in order, at the same time as those of other banks, so that
-    a bank that waits for another process delays no other. Elsewhere, "writer thread" means the thread that runs
-    a write of the bank.
+    With one writer, all writes of an engine run on one thread, so that they need no lock and cannot deadlock. With more
+    writers, each bank has a lane: the bank's writes run in order, in parallel with those of other banks, so that a bank that
+    waits for another process does not delay other banks. In other modules, "writer thread" means the thread that runs a bank's
+    write.
 
     Args:
         readers: number of threads for reads.
-        writers: number of threads for writes, which is also how many banks can be written at the same time.
+        writers: number of threads for writes, which is how many banks can be written at the same time.
 
     Attributes:
         one_writer: whether all writes run on the same thread.
@@ -104,7 +106,9 @@ class Workers:
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="hindsight-read")
         self._writers = ThreadPoolExecutor(writers, thread_name_prefix="hindsight-write")
         self.one_writer = writers == 1
-        self._lanes: dict[Hashable, deque[Callable[[], object]]] = {}  # waiting work of each busy lane
+        self._lanes: dict[
+            Hashable, deque[Callable[[], object]]
+        ] = {}  # queued work of each lane that is running
         self._lock = threading.Lock()
         self._closed: str | None = None
 
@@ -112,30 +116,34 @@ class Workers:
         """Run a function that changes nothing."""
         return await asyncio.wrap_future(self._submitted(self._readers, function, *args, **kwargs))
 
+    def queued_read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        """Queue a read."""
+        return self._submitted(self._readers, function, *args, **kwargs)
+
     def read_now(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run a read without an event loop, blocking until it is done."""
+        """Run a read without an event loop, and block until it is done."""
         return self._submitted(self._readers, function, *args, **kwargs).result()
 
     async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run a function that changes something; one at a time, in order.
+        """Run a function that changes something. Such functions run one at a time, in order.
 
-        Once started it finishes even if the caller is cancelled: a commit is never half acknowledged.
+        Once started, the function finishes even if the caller is cancelled, so that a commit is never left half acknowledged.
         """
         return await asyncio.wrap_future(self.queued(None, function, *args, **kwargs))
 
     def lane(self, bank: Hashable) -> Runner:
-        """Return a runner for one bank, whose writes run one at a time, in order."""
+        """Return a runner for a bank, whose writes run one at a time, in order."""
         return self if self.one_writer else _Lane(self, bank)
 
     def queued(
         self, bank: Hashable, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
     ) -> Future[R]:
-        """Queue a write on the lane of a bank; None is the lane of work that belongs to no bank."""
+        """Queue a write on a bank's lane. None is the lane of work that belongs to no bank."""
         if self.one_writer:
             return self._submitted(self._writers, function, *args, **kwargs)
         future: Future[R] = Future()
         work = partial(_complete, future, partial(function, *args, **kwargs))
-        self.check_open()  # first without the lock: in a forked child it may be held forever
+        self.check_open()  # before taking the lock, which in a forked child may be held forever
         with self._lock:
             self.check_open()
             waiting = self._lanes.get(bank)
@@ -151,7 +159,7 @@ class Workers:
         return future
 
     def _run_lane(self, bank: Hashable) -> None:
-        """Run the waiting work of a lane, one function at a time, so that other lanes get their turn."""
+        """Run the next job of a lane, then queue the lane again, so that other lanes get their turn."""
         while True:
             with self._lock:
                 work = self._lanes[bank].popleft()
@@ -162,14 +170,14 @@ class Workers:
                     return
                 try:
                     self._writers.submit(self._run_lane, bank)
-                except RuntimeError:  # closing: what was queued before is finished here
+                except RuntimeError:  # the pool is closing: finish the queued work here
                     continue
                 return
 
     def _submitted(
         self, pool: ThreadPoolExecutor, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs
     ) -> Future[R]:
-        self.check_open()  # first without the lock: in a forked child it may be held forever
+        self.check_open()  # before taking the lock, which in a forked child may be held forever
         with self._lock:
             self.check_open()
             try:
@@ -178,24 +186,24 @@ class Workers:
                 raise EngineClosed("the process is ending") from error
 
     def check_open(self) -> None:
-        """Raise EngineClosed once closed."""
+        """Raise EngineClosed if the workers were closed."""
         if self._closed is not None:
             raise EngineClosed(self._closed)
 
     def close(self) -> None:
-        """Reject new work, finish started work, stop the threads. Can be called again after an interrupt."""
+        """Reject new work, finish started work and stop the threads. Can be called again after an interrupt."""
         with self._lock:
             self._closed = self._closed or "it was closed"
         self._readers.shutdown(wait=True)
         self._writers.shutdown(wait=True)
 
     def abandon(self, reason: str) -> None:
-        """Reject new work for good; takes no lock, so that it may run in a forked child."""
+        """Reject new work permanently. Takes no lock, so that a forked child can call it."""
         self._closed = reason
 
 
 class _Delivered:
-    """Gives an exception of the block to a future; awaiting the future raises it."""
+    """A context manager that stores an exception of its block in a future."""
 
     def __init__(self, future: Future[R]) -> None:
         self._future = future
@@ -212,14 +220,14 @@ class _Delivered:
 
 
 def _complete(future: Future[R], work: Callable[[], R]) -> None:
-    """Run work and give its result to a future, unless that was cancelled before the start."""
+    """Run work and store its result in a future, unless the future was cancelled before."""
     if future.set_running_or_notify_cancel():
         with _Delivered(future):
             future.set_result(work())
 
 
 class _Lane:
-    """The workers of one bank, whose writes run in order."""
+    """Runs the work of one bank; its writes run in order."""
 
     def __init__(self, workers: Workers, bank: Hashable) -> None:
         self._workers, self._bank = workers, bank
@@ -242,13 +250,13 @@ class _Lane:
 
 
 class CheckedWorkers:
-    """Workers that stop when a check fails: then nothing runs and no result is returned.
+    """Workers with a check before and after each job. If the check fails, the job's result is not returned.
 
     Args:
         workers: run the work.
-        bank: the bank of the work; if the work does not find it, it was forgotten.
-        before: raises if the work is no longer useful; called on the worker thread before the work.
-        after: the same after the work.
+        bank: name of the bank; if a job reports that this bank does not exist, the bank was forgotten.
+        before: called on the worker thread before the job; raises an error if the job must not run.
+        after: called on the worker thread after the job; raises an error if the result must not be used.
     """
 
     def __init__(
@@ -265,7 +273,7 @@ class CheckedWorkers:
         return await self._workers.write(self._checked, partial(function, *args, **kwargs))
 
     def lane(self, bank: Hashable) -> Runner:
-        """See `Runner.lane`; the check stays."""
+        """See `Runner.lane`; the lane has the same checks."""
         return CheckedWorkers(self._workers.lane(bank), self._bank, self._before, self._after)
 
     def check_open(self) -> None:
@@ -280,16 +288,16 @@ class CheckedWorkers:
             if error.bank != self._bank or isinstance(error, BankForgotten):
                 raise
             raise BankForgotten(self._bank) from error
-        finally:  # if the check fails now, a result is incomplete and an exception meaningless
+        finally:  # if this check fails, the job's result is incomplete or its exception misleading
             self._after()
 
 
 class HeardWorkers:
-    """Workers that call back after each write.
+    """Workers that call a function after each write.
 
     Args:
         workers: run the work.
-        heard: called on the worker thread, after each write.
+        heard: called on the worker thread after each write.
     """
 
     def __init__(self, workers: Runner, heard: Callable[[], None]) -> None:
@@ -304,7 +312,7 @@ class HeardWorkers:
         return await self._workers.write(self._run_and_report, partial(function, *args, **kwargs))
 
     def lane(self, bank: Hashable) -> Runner:
-        """See `Runner.lane`; it calls back too."""
+        """See `Runner.lane`; the lane calls the function too."""
         return HeardWorkers(self._workers.lane(bank), self._heard)
 
     def check_open(self) -> None:

@@ -1,1 +1,1 @@
-"""The engine: opens and closes banks over one data directory."""
+"""The engine, which opens and closes banks in one data directory or database."""

@@ -1,4 +1,4 @@
-"""Create an engine from settings and arguments; the only module that imports every backend."""
+"""Create an engine from settings and arguments. The only module that imports every backend."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ DEFAULT: Literal["default"] = "default"
 
 
 class AsyncHindsight(Engine):
-    """The engine with the async API: opens banks over one data directory or PostgreSQL database.
+    """The engine with the async API. It opens banks in one data directory or PostgreSQL database.
 
     Example:
         ```python
@@ -89,29 +89,29 @@ class AsyncHindsight(Engine):
         """Open the memory in a directory or a PostgreSQL database, creating it if needed.
 
         Args:
-            path: the data directory, which only one process can have open for writing; ":memory:", which keeps nothing on
-                disk; or "postgresql://user:password@host/name", which any number of processes can use (extra `postgres`).
+            path: the data directory, which only one process can open for writing; ":memory:", which keeps nothing on disk; or
+                "postgresql://user:password@host/name", which any number of processes can use (extra `postgres`).
             model: a LlamaIndex LLM, a LangChain chat model, a LanguageModel (`testing.RecordedModel`), or a name for
                 LangChain's `init_chat_model` ("openai:gpt-5-mini", "anthropic:claude-sonnet-4-5"); None uses the settings'
-                model (HINDSIGHT_MODEL). Without a model, messages are stored verbatim and answers are extracts.
+                model (HINDSIGHT_MODEL). Without a model, messages are stored verbatim and answers are excerpts.
             embeddings: a LlamaIndex embedding model, a LangChain Embeddings object or an Embedder; None uses the configured
-                local one (bge-small).
-            reranker: "default" uses the MiniLM cross-encoder if its weights are on this machine; None does not rerank.
+                local embedder (bge-small).
+            reranker: "default" uses the MiniLM cross-encoder if its weights are on this machine; None disables reranking.
             config: settings; None reads them from the environment.
-            read_only: take no lock and write nothing; another process may keep writing.
-            worker: where queued tasks run (postponed extraction, observations, backgrounds). True: in a thread of this engine,
-                until it is closed. False: only when `settle` is called. "elsewhere": in another process, such as
-                `hindsight-memory work` while this one is closed; `doctor` reports it.
+            read_only: take no lock and write nothing. Another process may write at the same time.
+            worker: where queued tasks (postponed extraction, observations, background merges) run. True: in a thread of this
+                engine, until it is closed. False: only when `settle` is called. "elsewhere": in another process, such as
+                `hindsight-memory work` while this engine is closed; `doctor` reports this.
             accept_loss: continue although committed memory is missing (the ledger was deleted, damaged or restored from a
-                backup older than the indexes), instead of raising LedgerLost; the indexes are rebuilt.
+                backup older than the indexes), instead of raising LedgerLost. The indexes are then rebuilt.
             clock: source of the current time, for tests and replays.
             time_parser: called for questions in which the built-in grammar recognises no time expression.
             redact: function from a text to the text to store, called with every message, document, supplied fact and edit
                 before the model or the ledger sees it. It must be deterministic. Items (`bank.items`, LangGraph's store)
                 and the chat history of LlamaIndex's `HindsightMemory` are not redacted.
-            cache: a folder for the indexes of a PostgreSQL database's banks, so that a new process need not build them again.
-                Several processes may name the same folder, and it may be deleted when none of them runs (then tell
-                `forget_holder`). None keeps the indexes in memory, as with `read_only`.
+            cache: a folder for index files of banks in a PostgreSQL database, so that a new process need not rebuild them.
+                Several processes may use the same folder. It may be deleted when none of them runs; then call `forget_holder`.
+                None, and `read_only`, keep the indexes in memory.
 
         Raises:
             InvalidRequest: path, model or embeddings are invalid; the settings name an unknown time zone or language; or the
@@ -129,7 +129,7 @@ class AsyncHindsight(Engine):
             raise InvalidRequest(
                 "config", f"{type(settings).__name__} is not a HindsightConfig", "Pass a HindsightConfig."
             )
-        zone = _zone(settings.time_zone)  # checked before anything is opened
+        zone = _zone(settings.time_zone)  # validated before anything is opened
         languages = languages_of(settings.languages)
         mode = _worker_mode(worker, path, read_only=read_only)
         chosen = _language_model(settings.model if model is None else model, settings)
@@ -166,28 +166,28 @@ class AsyncHindsight(Engine):
 
     @classmethod
     def connect(cls, url: str, *, token: str | None = None, timeout_s: float = 300.0) -> AsyncHindsight:
-        """Use the memory of a `hindsight-memory serve` process, so that several processes share one data directory.
+        """Use the memory of a `hindsight-memory serve` process, so that several processes can share one data directory.
 
-        The engine and its banks have the same methods, results and errors as those of `open`, and integrations accept them.
-        Functions cannot be sent: `tools`, `response_schema` and `progress` are errors. The server reads and writes no
-        archives for its clients, and it decides about model, settings and redaction.
+        The engine and its banks have the same methods, results and errors as with `open`, and integrations accept them.
+        Functions cannot be sent, so `tools`, `response_schema` and `progress` raise errors. Archives cannot be exported or
+        loaded through a server. The server's own model, settings and redaction apply.
 
         Args:
             url: the server's address, "http://localhost:8888".
             token: one of the server's tokens; None if it has none.
-            timeout_s: maximum seconds to wait for the answer of one call.
+            timeout_s: maximum seconds to wait for the answer to a call.
 
         Raises:
             InvalidRequest: the address or the token is invalid.
-            LedgerUnreachable: no server answers there. Later calls raise it too if the server cannot be reached or is
-                busy; reads are repeated a few times before.
-            AccessDenied: the token is missing or unknown. Later calls raise it for a bank that the token does not include.
+            LedgerUnreachable: no server answers at this address. Later calls raise it too if the server cannot be reached or
+                is busy; reads are first retried a few times.
+            AccessDenied: the token is missing or unknown. Later calls raise it for banks that the token does not grant access to.
         """
         return _ConnectedHindsight(Connection(url, token, timeout_s))
 
 
 class _ConnectedHindsight(RemoteEngine, AsyncHindsight):
-    """An engine of another process, for code that accepts an AsyncHindsight."""
+    """An engine in another process, for code that accepts an AsyncHindsight."""
 
 
 def _redact(redact: Callable[[str], str] | None) -> Callable[[str], str] | None:
@@ -199,7 +199,7 @@ def _redact(redact: Callable[[str], str] | None) -> Callable[[str], str] | None:
 
 
 def _place(path: str | Path) -> str:
-    """Return the location used in bank references."""
+    """Return the location for bank references."""
     if path in (MEMORY, Path(MEMORY)):
         return f"{MEMORY}{uuid4().hex}"
     if is_database(path):
@@ -211,7 +211,7 @@ def _cache(cache: str | Path | None, path: str | Path, *, read_only: bool) -> Pa
     if cache is None:
         return None
     if not is_database(path):
-        raise InvalidRequest("cache", "a data directory has its indexes in it", "Leave it out.")
+        raise InvalidRequest("cache", "a data directory contains its own indexes", "Omit it.")
     if read_only:
         raise InvalidRequest(
             "cache", "a read-only engine cannot confirm erasures of its files", "Omit cache or read_only."
@@ -249,7 +249,7 @@ def _store(
         own = CacheFolder(cache) if cache else None
         if own:
             undo.callback(own.release)
-        # A read-only engine keeps its own indexes in memory: Chroma silently loses vectors if two processes share a path.
+        # A read-only engine keeps its own indexes in memory, because Chroma silently loses vectors if processes share a path.
         folder = own.path if own else None if read_only else data
         kind = VectorBackend(config.storage.vectors) if folder or in_memory else VectorBackend.EXACT
         open_vectors, close_vectors = _vectors(folder, kind)
@@ -268,7 +268,7 @@ def _store(
             erase_chats(data, bank)
 
     def close() -> None:
-        # The locks of directory and cache exclude other processes, so they are released last. If a callback fails, the others
+        # Release the locks of directory and cache last, because they exclude other processes. If a callback fails, the others
         # still run.
         with ExitStack() as closing:
             if own:
@@ -305,7 +305,7 @@ def _index_marks(data: Path) -> list[IndexMark]:
 def _vectors(
     folder: Path | None, kind: VectorBackend
 ) -> tuple[Callable[[BankHeader], tuple[VectorIndex, ScoringVectorIndex]], Callable[[], None]]:
-    """Return functions that open a bank's vector index with its in-memory scorer, and that close all of them."""
+    """Return two functions: one opens a bank's vector index and its in-memory scorer, the other closes all indexes."""
     from hindsight_integrations.indexes.exact import ExactVectorIndex, MappedVectors
 
     files = MappedVectors(folder) if folder else None
@@ -327,10 +327,10 @@ def _vectors(
 
 
 def _keywords(folder: Path | None, config: StorageConfig) -> LuceneKeywords | Fts5Keywords:
-    """Create the keyword index: Lucene if configured or if a JVM is installed, else SQLite's FTS5."""
+    """Create the keyword index: Lucene if configured or if a JVM is installed, otherwise SQLite's FTS5."""
     from hindsight_integrations.indexes.lucene import java_available
 
-    kind, stores = KeywordBackend(config.keywords), config.open_banks + 1  # the writer may open one more
+    kind, stores = KeywordBackend(config.keywords), config.open_banks + 1  # a write may open one more bank
     if kind == KeywordBackend.LUCENE or (kind == KeywordBackend.AUTO and java_available()):
         from hindsight_integrations.indexes.lucene import LuceneKeywords
 
@@ -431,7 +431,7 @@ def local_embedder(models: ModelConfig) -> Embedder:
 
 
 def _reranker(reranker: Reranker | Literal["default"] | None, config: HindsightConfig) -> Reranker | None:
-    """Return the given reranker; for "default" the cross-encoder if its weights are present, without downloading them."""
+    """Return the given reranker; for "default", the cross-encoder if its weights are present. Downloads nothing."""
     if reranker != DEFAULT:
         return reranker
     from hindsight_integrations.models.onnx import MS_MARCO_MINILM_L12, OnnxCrossEncoder

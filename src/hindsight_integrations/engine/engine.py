@@ -1,4 +1,4 @@
-"""The engine: opens banks, and closes them and its backends, which `assembly` chooses."""
+"""The engine: opens banks, and closes them and the backends that `assembly` chose."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hindsight_integrations.engine.health import (
 )
 from hindsight_integrations.engine.worker import Draining, Until, Worker
 from hindsight_integrations.errors import BankNotFound, BankNotOpen, InvalidRequest, shown
-from hindsight_integrations.indexes.projection import BankProjection, Indexes
+from hindsight_integrations.indexes.projection import Background, BankProjection, Indexes
 from hindsight_integrations.ledger.copies import Holder, RegisteredCopy
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import BankHeader, Scrub
@@ -40,19 +40,19 @@ from hindsight_integrations.services import Services
 from hindsight_integrations.validation.limits import checked_bank_id, checked_words
 
 ENGINES: weakref.WeakSet[Engine] = weakref.WeakSet()
-"""All engines of this process that are in use."""
+"""All open engines of this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """An engine's indexes and chat history.
+    """An engine's indexes and chat histories.
 
     Attributes:
         open_indexes: function that opens the indexes of a bank.
         erase_chats: function that erases the chat history of a bank.
-        names: backend by role.
+        names: name of the backend by role.
         close: function that closes every storage backend, including the ledger.
-        holder: who holds the indexes, if the ledger must know; None for a data directory and for read-only engines.
+        holder: who holds the indexes, if the ledger must register it; None for a data directory and for read-only engines.
     """
 
     open_indexes: Callable[[BankHeader], Indexes]
@@ -63,13 +63,13 @@ class Storage:
 
 
 class Engine:
-    """Opens banks, and closes them and its backends.
+    """Opens banks, and closes them and the backends.
 
-    Safe to share between threads and event loops. After `close`, and in a forked child, it raises EngineClosed.
+    Can be shared between threads and event loops. After `close`, and in a forked child, its methods raise EngineClosed.
     """
 
     def __init__(self, services: Services, storage: Storage, workers: Workers) -> None:
-        """Start the engine; it owns `workers`, the workers of `services`, and stops them when it is closed."""
+        """Start the engine. It owns `workers`, on which `services` runs, and stops them when it is closed."""
         self._services, self._storage, self._workers = services, storage, workers
         self._banks = OpenBanks(
             services.ledger,
@@ -93,7 +93,7 @@ class Engine:
         After the bank is forgotten, the returned object raises BankForgotten, even if a new bank has the same name.
 
         Args:
-            name: the bank id.
+            name: name of the bank.
             create: create the bank if it does not exist.
 
         Raises:
@@ -108,10 +108,10 @@ class Engine:
         return AsyncMemoryBank(BankContext(header, self._banks, self._services))
 
     def bank_now(self, name: str) -> AsyncMemoryBank:
-        """Open an existing bank without an event loop; blocks for one read of the ledger.
+        """Open an existing bank without an event loop. Blocks for one read of the ledger.
 
         Raises:
-            BankNotFound: it does not exist.
+            BankNotFound: the bank does not exist.
             EngineClosed: the engine was closed.
         """
         header = self._workers.read_now(self._services.ledger.bank, name)
@@ -119,17 +119,17 @@ class Engine:
 
     @property
     def place(self) -> str:
-        """The resolved data directory, or a unique name if nothing is kept on disk."""
+        """The resolved data directory, a database address without user and password, or a unique name for an in-memory engine."""
         return self._services.place
 
     @property
     def read_only(self) -> bool:
-        """True if the engine was opened read-only."""
+        """Whether the engine was opened read-only."""
         return self._services.read_only
 
     @property
     def worker(self) -> WorkerMode:
-        """Who runs queued tasks: none, own or elsewhere."""
+        """Where queued tasks run."""
         return self._services.worker
 
     async def banks(self) -> list[str]:
@@ -137,7 +137,7 @@ class Engine:
         return [header.name for header in await self._workers.read(self._services.ledger.banks)]
 
     async def doctor(self, *, deep: bool = False) -> Health:
-        """Report backends, banks, tasks and problems.
+        """Report the state of backends, banks and tasks, and any problems.
 
         Args:
             deep: also verify all checksums, which takes seconds for 100,000 memories.
@@ -147,13 +147,13 @@ class Engine:
     async def settle(
         self, *, wait: bool = False, progress: Callable[[Settled], object] | None = None
     ) -> Settled:
-        """Run the due tasks of all banks, several at once, until none is due.
+        """Run the due tasks of all banks, several at the same time, until none is due.
 
-        See `bank.tasks.settle` for one bank. If the model is unavailable three times in a row, tasks that need it stay
+        See `bank.tasks.settle` for a single bank. If the model is unavailable three times in a row, tasks that need it stay
         queued.
 
         Args:
-            wait: also wait for tasks that are due later or whose model is unavailable, until no task is left that could run.
+            wait: also wait for tasks that are due later or whose model is unavailable, until no task is left that can run.
             progress: called after each task with its result.
 
         Raises:
@@ -180,36 +180,36 @@ class Engine:
         return settled
 
     async def _settle_items(self) -> None:
-        """Erase expired items of all banks, and scrub deleted items from the files."""
+        """Erase expired items of all banks, and remove the bytes of deleted items from the files."""
         services = self._services
         for name in await services.workers.read(services.ledger.items.expired_banks, services.clock.now()):
-            with suppress(BankNotFound):  # forgotten since the names were read
+            with suppress(BankNotFound):  # forgotten after the names were read
                 header = await services.workers.read(services.ledger.bank, name)
                 await settle_items(BankContext(header, self._banks, services))
 
     async def _forget_expired(self) -> None:
-        """Forget memories past their retention period, in all banks."""
+        """Erase memories past their retention period, in all banks."""
         services = self._services
         if services.config.retention == RetentionConfig():
             return
         for header in await services.workers.read(services.ledger.banks):
-            with suppress(BankNotFound):  # forgotten since the names were read
+            with suppress(BankNotFound):  # forgotten after the names were read
                 context = BankContext(header, self._banks, services)
                 await context.services.workers.write(forget_expired, context)
 
     async def forget_bank(self, name: str) -> ForgetReceipt:
         """Erase a whole bank: its memories, its profile with history, and its indexes with their files.
 
-        Existing objects of the bank raise BankForgotten afterwards; `bank(name)` creates a new bank.
+        Existing objects of the bank then raise BankForgotten; `bank(name)` creates a new bank.
 
         Args:
-            name: the bank id.
+            name: name of the bank.
 
         Returns:
-            A receipt with the numbers of what was erased, and on PostgreSQL the copies that other processes must delete.
+            A receipt with the number of erased rows of each kind and, on PostgreSQL, the copies that other processes must delete.
 
         Raises:
-            BankNotFound: there is no bank with that name.
+            BankNotFound: no bank has this name.
             InvalidRequest: the engine was opened read-only.
         """
         check_writable(self._services, "forget_bank")
@@ -226,13 +226,12 @@ class Engine:
         return replace(receipt, files_clean=clean)
 
     async def copies(self, bank: str) -> tuple[BankCopy, ...]:
-        """List the copies of a bank in the indexes of all processes, and whether they have applied every erasure.
+        """List the copies of a bank in all processes' indexes, and whether each has applied every erasure.
 
-        Only banks on PostgreSQL have copies. A forgotten bank has those that still have to be deleted; a copy of which that
-        is known is no longer listed.
+        Only banks on PostgreSQL have copies. For a forgotten bank, the list contains the copies that have not been deleted yet.
 
         Args:
-            bank: the bank id, also of a forgotten bank.
+            bank: name of the bank, which may be forgotten.
 
         Raises:
             InvalidRequest: the name is invalid.
@@ -240,18 +239,18 @@ class Engine:
         return await self._workers.read(self._services.ledger.copies.of, checked_bank_id(bank))
 
     async def forget_holder(self, holder: str) -> int:
-        """Record that all copies of a holder are gone: its cache folder was deleted, or its process was killed.
+        """Record that all copies of a holder are gone, because its cache folder was deleted or its process was killed.
 
-        Deletes nothing else. A cache folder that still exists confirms by itself once a process uses it again.
+        Deletes nothing. If the cache folder still exists, its copies are registered again when a process uses it.
 
         Args:
             holder: `BankCopy.holder`, as listed by `copies`, `doctor` and receipts.
 
         Returns:
-            The number of copies it had.
+            The number of copies that were registered for the holder.
 
         Raises:
-            InvalidRequest: no copies of such a holder are registered, or the engine was opened read-only.
+            InvalidRequest: the holder has no registered copies, or the engine was opened read-only.
         """
         check_writable(self._services, "forget_holder")
         deleted = await self._workers.write(
@@ -259,13 +258,15 @@ class Engine:
         )
         if not deleted:
             raise InvalidRequest(
-                "holder", f"{shown(holder)} holds no copies", "Pass the `holder` of a copy that doctor lists."
+                "holder",
+                f"{shown(holder)} has no registered copies",
+                "Pass the `holder` of a copy that doctor lists.",
             )
         return deleted
 
     @property
     def closed(self) -> bool:
-        """True if the engine is closed, or was opened by the parent of this forked process."""
+        """Whether the engine is closed, or belongs to the parent of this forked process."""
         return self._closed
 
     def check_open(self) -> None:
@@ -273,20 +274,20 @@ class Engine:
         self._workers.check_open()
 
     async def close(self) -> None:
-        """Finish running reads and writes, then close all banks and backends. Closing twice is allowed.
+        """Finish running reads and writes, then close all banks and backends. Can be called more than once.
 
-        Calls that are waiting for a model write nothing afterwards and raise EngineClosed. The sync `close` cancels them
-        and returns within about a second, even if the model never answers.
+        Calls that wait for a model write nothing afterwards and raise EngineClosed. The sync `close` cancels them and returns
+        within about a second, even if the model never answers.
 
-        Interrupting `close` does not stop the closing; a second `close`, or the end of the process, waits for it.
+        Interrupting `close` does not stop the closing. A second `close`, or the end of the process, waits for it.
         """
         await asyncio.to_thread(self.close_now)
 
     def close_now(self) -> None:
-        """Close the engine without an event loop; blocks until running writes have finished.
+        """Close the engine without an event loop. Blocks until running writes have finished.
 
         Raises:
-            InvalidRequest: it was called from the engine's own worker.
+            InvalidRequest: called from the engine's own worker.
         """
         if self._released:
             return
@@ -296,7 +297,7 @@ class Engine:
                 "cannot be called from the engine's worker, which it would stop",
                 "Call it from another thread.",
             )
-        # On a separate thread, because Ctrl-C can interrupt the main thread anywhere; Python waits for it at exit.
+        # Close on a separate thread, because Ctrl-C can interrupt the main thread anywhere. Python waits for it at exit.
         closer = ThreadPoolExecutor(1, thread_name_prefix="hindsight-close")
         try:
             closing = closer.submit(self._release)
@@ -312,9 +313,9 @@ class Engine:
                 return
             self._closed = True
             if self._worker is not None:
-                self._worker.stop()  # before the workers close, which return its leases
+                self._worker.stop()  # first, because stopping returns leases and this needs the other workers
             self._workers.close()
-            with ExitStack() as closing:  # if a callback fails, the other still runs
+            with ExitStack() as closing:  # if a callback fails, the others still run
                 closing.callback(self._storage.close)
                 closing.callback(self._banks.close)
             self._released = True
@@ -333,7 +334,7 @@ class Engine:
         """Start the worker, and notify it of every write."""
         worker = self._worker = Worker(self._services, self._banks)
         self._services = replace(self._services, workers=HeardWorkers(self._workers, worker.call))
-        # The worker holds no reference to the engine, and ends if the engine is garbage-collected without being closed.
+        # The worker has no reference to the engine, and ends if the engine is garbage-collected without being closed.
         weakref.finalize(self, worker.dismiss).atexit = False
 
     def _examine(self, deep: bool) -> Health:
@@ -360,8 +361,9 @@ def _projection(
     open_indexes: Callable[[BankHeader], Indexes],
     header: BankHeader,
     copy: RegisteredCopy | None,
+    background: Background,
 ) -> BankProjection:
-    return BankProjection(header.name, ledger, open_indexes(header), copy)
+    return BankProjection(header.name, ledger, open_indexes(header), copy, background=background)
 
 
 def _abandon_all() -> None:
@@ -376,16 +378,16 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
 def bank_at(reference: BankReference) -> AsyncMemoryBank:
     """Open a referenced bank in the engine of this process that has its directory open.
 
-    If there are several engines (read-only ones besides the writer), the writer is used. Blocks for one read of the
-    ledger, so that it works in deserialisation, inside or outside an event loop.
+    If several engines have it open (one writer and read-only ones), the writer is used. Blocks for one read of the ledger, so
+    that it works during deserialisation, inside or outside an event loop.
 
     Args:
         reference: the value of `bank.reference`, from this or another process.
 
     Raises:
-        InvalidRequest: it is not a reference.
+        InvalidRequest: the value is not a reference.
         BankNotOpen: no engine in this process has its directory open.
-        BankNotFound: the directory does not have the bank, or no longer has it.
+        BankNotFound: the directory does not contain the bank, or the bank was forgotten.
     """
     if not isinstance(reference, BankReference):
         raise InvalidRequest(

@@ -21,11 +21,11 @@ class TaskHealth:
 
     Attributes:
         worker: where tasks run.
-        working: whether this engine's own worker is running; False if it has none or if it was stopped by an error.
-        waiting: number of tasks to do, including running ones.
-        dead: number of abandoned tasks; `bank.tasks.list` shows the reasons, and `bank.tasks.retry` retries them.
-        next_due: time until the next task that this engine can run (extraction needs a model); zero if one is due, None
-            if there is none.
+        working: whether this engine's own worker is running; False if it has none or an error stopped it.
+        waiting: number of unfinished tasks, including running ones.
+        dead: number of tasks that are no longer retried. `bank.tasks.list` shows why; `bank.tasks.retry` retries them.
+        next_due: time until the next task that this engine can run (extraction needs a model) is due; zero if one is due now,
+            None if there is none.
         last_failure: the latest failure of the worker or of a task it ran since the engine was opened; empty if none.
     """
 
@@ -42,14 +42,14 @@ class Health(Displayed):
     """Health report of an engine and its banks.
 
     Attributes:
-        backends: backend by role.
-        banks: (units, revision) by bank.
+        backends: name of the backend by role.
+        banks: (number of memories, revision) by bank.
         failures: index failures that could not be repaired, by open bank.
         rebuilt: index failures since opening that were repaired from the ledger, by open bank.
         tasks: state of the background tasks.
         damaged: ids of memories and items whose checksums do not match, by bank; only with `deep=True`.
         ledger: problems of the ledger file; only with `deep=True`.
-        latest: mention time of the memory retained last, by bank; None for an empty bank.
+        latest: mention time of the most recently retained memory, by bank; None for an empty bank.
         unconfirmed: copies of banks on PostgreSQL that have not applied an erasure.
     """
 
@@ -100,7 +100,7 @@ def bank_health(services: Services, names: Mapping[str, str], banks: OpenBanks, 
 
     Args:
         services: services of the engine.
-        names: storage backend by role.
+        names: name of the storage backend by role.
         banks: the engine's open banks.
         tasks: the state of the tasks.
     """

@@ -1,7 +1,7 @@
-"""An engine of another process, reached over HTTP: what `Hindsight.connect` returns.
+"""An engine that runs in another process and is called over HTTP. `Hindsight.connect` returns it.
 
-Each public method of an engine, a bank or a namespace is one POST with its name and arguments (`wire.py`); the server runs
-the method of the same name. The classes here are subclasses of the local ones, so integrations take either.
+Each call of a public method is a POST request with the method's name and arguments (`wire.py`); the server runs the method
+with the same name. The classes here are subclasses of the local ones, so integrations accept either.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 Method = Callable[..., Any]
 
 CALL_PATH = "/hindsight/v1/call"
-CONNECTIONS = 32  # calls at the same time; further ones wait
+CONNECTIONS = 32  # maximum concurrent calls; further calls wait
 ATTEMPTS = 6
-LONGEST_WAIT = 10.0  # seconds before another attempt
+LONGEST_WAIT = 10.0  # maximum seconds between attempts
 BUSY = 429
-ALL_ITEMS = 100_000  # the largest limit of items.search
+ALL_ITEMS = 100_000  # maximum limit of items.search
 ENGINE_METHODS = {
     "banks": True,
     "copies": True,
@@ -59,7 +59,7 @@ ENGINE_METHODS = {
     "forget_bank": False,
     "forget_holder": False,
 }
-"""Methods of the engine, and whether a call may be sent twice."""
+"""Methods of the engine, and whether a call may be sent again."""
 
 
 class Connection:
@@ -67,7 +67,7 @@ class Connection:
 
     Args:
         url: the server's address, http:// or https://.
-        token: a token of the server; None without one.
+        token: a token of the server; None if the server has none.
         timeout_s: maximum seconds to wait for an answer.
     """
 
@@ -76,7 +76,7 @@ class Connection:
 
         self.url = checked_url(url)
         headers = {"Authorization": f"Bearer {_checked_token(token)}"} if token is not None else {}
-        # A connection that the server is about to close must not be reused: it closes them after 30 s.
+        # Do not reuse a connection that the server is about to close: it closes idle connections after 30 s.
         limits = httpx.Limits(max_connections=CONNECTIONS, keepalive_expiry=10)
         timeout = httpx.Timeout(timeout_s, connect=10)
         self._client = httpx.Client(base_url=self.url, headers=headers, limits=limits, timeout=timeout)
@@ -87,7 +87,7 @@ class Connection:
 
     @property
     def ended(self) -> bool:
-        """True after `close`, and in a forked child."""
+        """Whether `close` was called, or this is a forked child."""
         return bool(self._ended)
 
     def check_open(self) -> None:
@@ -96,11 +96,11 @@ class Connection:
             raise EngineClosed(self._ended)
 
     def abandon(self, reason: str) -> None:
-        """Refuse further calls, without closing connections that another process uses."""
+        """Reject further calls, without closing connections that the parent process uses."""
         self._ended = reason
 
     def close(self) -> None:
-        """Close all connections. Running calls fail with EngineClosed; the server completes them."""
+        """Close all connections. Running calls fail with EngineClosed, but the server completes them."""
         self._ended = self._ended or "it was closed"
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._client.close()
@@ -124,16 +124,16 @@ class Connection:
         *,
         repeatable: bool = True,
     ) -> Any:  # noqa: ANN401 - the method's result
-        """Call a method of the server's engine; blocks until it answers.
+        """Call a method of the server's engine, and block until it answers.
 
         Args:
-            method: its name, with its namespace: "recall", "profile.get".
+            method: name of the method with its namespace: "recall", "profile.get".
             arguments: the arguments by name.
             where: the bank, its generation and the profile to answer with.
-            repeatable: whether the call may be sent again when the connection fails before the answer.
+            repeatable: whether the call may be sent again if the connection fails before the answer.
 
         Raises:
-            HindsightError: the method's own error.
+            HindsightError: the error that the method raised on the server.
             LedgerUnreachable: the server cannot be reached or is busy.
             EngineClosed: the connection was closed.
         """
@@ -156,7 +156,9 @@ class Connection:
             while (line := await self._in_thread(partial(next, lines, None))) is not None:
                 yield _result(line, 200, self.url)
         finally:
-            with suppress(EngineClosed, ValueError):  # ValueError: a thread still waits for the next line
+            with suppress(
+                EngineClosed, ValueError
+            ):  # ValueError: a thread is still waiting for the next line
                 await self._in_thread(lines.close)
 
     def _lines(self, body: str) -> Generator[str]:
@@ -183,13 +185,16 @@ class Connection:
         self.check_open()
         try:
             answer = self._client.post(CALL_PATH, content=body, headers=JSON)
-        except (httpx.TransportError, RuntimeError) as error:  # RuntimeError: the client was closed meanwhile
+        except (
+            httpx.TransportError,
+            RuntimeError,
+        ) as error:  # RuntimeError: the client was closed in the meantime
             self.check_open()
             unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
             if not last and (unsent or (repeatable and not isinstance(error, httpx.TimeoutException))):
                 raise Again from error
             raise LedgerUnreachable(self.url, f"{type(error).__name__}: {error}") from error
-        if answer.status_code == BUSY:  # the server did nothing
+        if answer.status_code == BUSY:  # the server has not run the call
             if not last:
                 raise Again(answer.headers.get("Retry-After"))
             raise LedgerUnreachable(self.url, "it is at its limit of requests")
@@ -199,7 +204,7 @@ class Connection:
         self.check_open()
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-        except RuntimeError:  # the threads were shut down after the check
+        except RuntimeError:  # the threads were shut down after the check above
             self.check_open()
             raise
 
@@ -208,24 +213,24 @@ JSON: Final = {"Content-Type": "application/json"}
 
 
 class Again(Exception):
-    """The call did nothing and can be sent again.
+    """The server did not run the call, which can be sent again.
 
     Args:
-        retry_after: seconds that the server asks to wait, as in its header.
+        retry_after: seconds to wait, as requested by the server's Retry-After header.
     """
 
     def __init__(self, retry_after: str | None = None) -> None:
         self._retry_after = retry_after
 
     def wait(self, attempt: int) -> float:
-        """Return the seconds to wait before the next attempt, with jitter, so that clients do not return together."""
+        """Return the seconds to wait before the next attempt, with jitter, so that clients do not all retry together."""
         asked = self._retry_after or ""
         least = float(asked) if asked.isdecimal() else 0.0
         return min(LONGEST_WAIT, least + random.uniform(0, 0.1 * 2**attempt))  # noqa: S311 - no secret
 
 
 def _result(content: str | bytes, status: int, url: str) -> Any:  # noqa: ANN401 - a method's result
-    """Return the result in an answer, or raise the error in it."""
+    """Return the result that an answer contains, or raise its error."""
     try:
         answer = wire.read(content)
     except InvalidRequest:
@@ -242,13 +247,13 @@ def _result(content: str | bytes, status: int, url: str) -> Any:  # noqa: ANN401
 
 @dataclass(frozen=True, slots=True)
 class RemoteContext:
-    """One bank of a server.
+    """A bank on a server.
 
     Attributes:
         connection: the connection to the server.
-        name: the bank's id.
-        generation: the bank's generation; the server refuses the calls once the bank is forgotten.
-        answering_as: the profile of `with_profile`; None for the bank's own.
+        name: the bank's name.
+        generation: the bank's generation. The server rejects calls once the bank is forgotten.
+        answering_as: the profile set by `with_profile`; None uses the bank's own.
     """
 
     connection: Connection
@@ -265,11 +270,11 @@ class RemoteContext:
 def named_arguments(
     method: Method, args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the arguments of a call of a method by name, without defaults.
+    """Return the arguments of a method call by name, without defaults.
 
     Raises:
-        TypeError: the method cannot be called with these arguments. Unknown options of `**options` are not errors here; the
-            method names the valid ones.
+        TypeError: the method cannot be called with these arguments. Unknown keys of `**options` are not detected here, but by
+            the method, whose error lists the valid ones.
     """
     signature = inspect.signature(method)
     options = bool(inspect.unwrap(method).__code__.co_flags & inspect.CO_VARKEYWORDS)
@@ -291,13 +296,13 @@ NAMESPACES: Final[Mapping[str, type[BankVerbs]]] = {
     for name, member in inspect.getmembers(AsyncMemoryBank, lambda each: isinstance(each, property))
     if isinstance(kind := get_type_hints(member.fget).get("return"), type) and issubclass(kind, BankVerbs)
 }
-"""The namespaces of a bank, by the attribute that has them."""
+"""The namespaces of a bank, by attribute name."""
 
 METHODS: Final[Mapping[str, Mapping[str, Method]]] = {
     "": _public_coroutines(AsyncMemoryBank),
     **{name: _public_coroutines(kind) for name, kind in NAMESPACES.items() if kind is not AsyncArchive},
 }
-"""The methods that a server runs for a client, by namespace (empty for the bank's own) and name."""
+"""The methods that a server runs for a client, by namespace (empty for the bank's own methods) and name."""
 
 
 def _context_of(verbs: BankVerbs) -> RemoteContext:
@@ -305,7 +310,7 @@ def _context_of(verbs: BankVerbs) -> RemoteContext:
 
 
 def _sent(namespace: str, name: str, method: Method) -> Method:
-    """Return the method of the same name that a server runs."""
+    """Return a method that runs the method with the same name on the server."""
     called = f"{namespace}.{name}" if namespace else name
     repeatable = not getattr(method, "writes", False) and name != "reflect"  # reflect may form opinions
 
@@ -319,7 +324,7 @@ def _sent(namespace: str, name: str, method: Method) -> Method:
 
 
 class RemoteBank(AsyncMemoryBank):
-    """A bank of a server."""
+    """A bank on a server."""
 
     def __init__(self, context: RemoteContext) -> None:
         self._context: Any = context
@@ -329,7 +334,7 @@ class RemoteBank(AsyncMemoryBank):
 
     @property
     def name(self) -> str:
-        """The bank's id."""
+        """The bank's name."""
         return _context_of(self).name
 
     @property
@@ -339,12 +344,12 @@ class RemoteBank(AsyncMemoryBank):
 
     @property
     def reference(self) -> BankReference:
-        """A reference by which `bank_at` finds the bank, in any process that is connected to the server."""
+        """A reference from which `bank_at` gets the bank, in any process that is connected to the server."""
         return BankReference(_context_of(self).connection.url, self.name)
 
     @property
     def worker(self) -> WorkerMode:
-        """Where the server's background tasks run: none, own or elsewhere."""
+        """Where the server's background tasks run."""
         return _context_of(self).connection.worker
 
     async def reflect_stream(self, query: str, **options: Any) -> AsyncIterator[ReflectEvent]:  # noqa: ANN401, D102
@@ -355,7 +360,7 @@ class RemoteBank(AsyncMemoryBank):
 
 
 class RemoteItems(AsyncItems):
-    """The items of a server's bank."""
+    """The items of a bank on a server."""
 
     async def search(  # noqa: D102 - as in the base class
         self,
@@ -369,7 +374,7 @@ class RemoteItems(AsyncItems):
     ) -> list[FoundItem]:
         context = _context_of(self)
         arguments = {"prefix": prefix, "query": query, "limit": limit, "offset": offset, "refresh": refresh}
-        if where is not None:  # a function stays here, so all items come here
+        if where is not None:  # a function cannot be sent, so fetch all items and filter here
             checked_count(limit, "limit", least=0, most=ALL_ITEMS)
             checked_count(offset, "offset", least=0, most=ALL_ITEMS)
             arguments |= {"limit": ALL_ITEMS, "offset": 0, "refresh": False}
@@ -383,7 +388,7 @@ class RemoteItems(AsyncItems):
 
 
 class RemoteArchive(AsyncArchive):
-    """The archive of a server's bank, which is written and read on the server's machine."""
+    """The archive of a bank on a server. Files are written and read only on the server's machine."""
 
     async def export(self, target: object) -> int:  # noqa: ARG002, D102 - as in the base class
         raise _no_files("archive.export", "export")
@@ -395,13 +400,13 @@ class RemoteArchive(AsyncArchive):
 def _no_files(method: str, command: str) -> InvalidRequest:
     return InvalidRequest(
         method,
-        "a server reads and writes no files for its clients",
-        f"Run hindsight-memory {command} on its machine.",
+        "a server does not read or write files for its clients",
+        f"Run hindsight-memory {command} on the server's machine.",
     )
 
 
 def _add_remote_methods() -> None:
-    """Give `RemoteBank` the methods and namespaces that it does not define itself."""
+    """Add to `RemoteBank` the methods and namespaces that it does not define itself."""
     own = {"items": RemoteItems, "archive": RemoteArchive}
     for name, method in METHODS[""].items():
         setattr(RemoteBank, name, _sent("", name, method))
@@ -417,14 +422,14 @@ def _add_remote_methods() -> None:
 
 
 def _namespace(remote: type[BankVerbs]) -> property:
-    return property(lambda bank: remote(_context_of(bank)))  # type: ignore[arg-type] # a context of its own
+    return property(lambda bank: remote(_context_of(bank)))  # type: ignore[arg-type] # a RemoteContext
 
 
 _add_remote_methods()
 
 
 class RemoteEngine(Engine):
-    """The engine of a server. Its banks and their memories are those of the server's memory."""
+    """The engine of a server."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -448,17 +453,17 @@ class RemoteEngine(Engine):
 
     @property
     def read_only(self) -> bool:
-        """True if the server's memory is read-only."""
+        """Whether the server's memory is read-only."""
         return self._connection.read_only
 
     @property
     def worker(self) -> WorkerMode:
-        """Who runs the server's queued tasks: none, own or elsewhere."""
+        """Where the server's queued tasks run."""
         return self._connection.worker
 
     @property
     def closed(self) -> bool:
-        """True if the connection is closed, or belongs to the parent of this forked process."""
+        """Whether the connection is closed, or belongs to the parent of this forked process."""
         return self._connection.ended
 
     def check_open(self) -> None:
@@ -466,7 +471,7 @@ class RemoteEngine(Engine):
         self._connection.check_open()
 
     def close_now(self) -> None:
-        """Close the connections; the server and its memory stay open."""
+        """Close the connections. The server keeps running."""
         self._connection.close()
 
     def _abandon(self) -> None:
@@ -487,12 +492,12 @@ for _name, _repeatable in ENGINE_METHODS.items():
 
 
 def checked_url(url: object) -> str:
-    """Return the address of a server without a slash at its end.
+    """Return the address of a server without a trailing slash.
 
     Raises:
-        InvalidRequest: it is not an HTTP address.
+        InvalidRequest: the value is not an HTTP address.
     """
-    remedy = 'Pass "http://HOST:PORT" of `hindsight-memory serve`.'
+    remedy = 'Pass the "http://HOST:PORT" of a `hindsight-memory serve` process.'
     if not isinstance(url, str) or not url.startswith(("http://", "https://")) or not url.partition("://")[2]:
         raise InvalidRequest("url", f"{shown(url)} is not an HTTP address", remedy)
     return url.rstrip("/")
@@ -501,4 +506,6 @@ def checked_url(url: object) -> str:
 def _checked_token(token: object) -> str:
     if isinstance(token, str) and token.isascii() and token.isprintable() and token.strip() == token != "":
         return token
-    raise InvalidRequest("token", "it is not a token of visible ASCII characters", "Pass the server's token.")
+    raise InvalidRequest(
+        "token", "it contains characters other than visible ASCII", "Pass the server's token."
+    )

@@ -41,7 +41,7 @@ from hindsight_integrations.services import Services
 class Wakeups:
     """Wakes a sleeping coroutine from any thread.
 
-    `call` takes no lock and never blocks, so finalizers, fork hooks and committing threads may call it.
+    `call` takes no lock and never blocks, so finalizers, fork hooks and committing threads can call it.
     """
 
     def __init__(self) -> None:
@@ -51,22 +51,22 @@ class Wakeups:
 
     @property
     def stopped(self) -> bool:
-        """True if `stop` was called."""
+        """Whether `stop` was called."""
         return self._stopped
 
     def listen(self) -> None:
-        """Deliver calls to the running event loop from now on. Earlier calls are dropped, except `stop`."""
+        """Deliver calls to the current event loop from now on. Earlier calls are dropped, except `stop`."""
         self._loop = asyncio.get_running_loop()
 
     def call(self) -> None:
         """Wake the coroutine."""
         loop = self._loop
         if loop is not None:
-            with suppress(RuntimeError):  # the loop has just been closed
+            with suppress(RuntimeError):  # the loop was just closed
                 loop.call_soon_threadsafe(self._called.set)
 
     def stop(self) -> None:
-        """Request the coroutine to stop, and wake it."""
+        """Ask the coroutine to stop, and wake it."""
         self._stopped = True
         self.call()
 
@@ -75,7 +75,7 @@ class Wakeups:
         self._loop, self._stopped = None, True
 
     def clear(self) -> None:
-        """Reset the event before checking for work."""
+        """Reset the event. Call this before checking for work."""
         self._called.clear()
 
     async def wait(self) -> None:
@@ -85,35 +85,35 @@ class Wakeups:
 
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
-"""Pauses in seconds. One timed-out call delays other tasks by a second; an outage of an hour costs about twenty calls."""
+"""Pauses in seconds. A single timed-out call delays other tasks by a second; an outage of an hour causes about 20 calls."""
 
 
 @dataclass(slots=True)
 class Outage:
-    """Exponential back-off after consecutive model failures, reset by the first answer.
+    """Exponential back-off after consecutive model failures. The first successful call resets it.
 
-    Times are in seconds of one monotonic clock.
+    Times are in seconds of a monotonic clock.
 
     Attributes:
-        failures: failed calls since the model last answered; concurrent calls count as one.
-        until: time from which the model may be called again, one call at a time until one is answered.
+        failures: number of failed calls since the model last answered; concurrent calls count as one.
+        until: time from which the model may be called again, one call at a time until a call succeeds.
     """
 
     failures: int = 0
     until: float = 0.0
 
     def failed(self, now: float) -> None:
-        """Record a failed call; ignored during a pause."""
+        """Record a failed call. Failures during a pause are ignored."""
         if now >= self.until:
             self.until = now + min(FIRST_PAUSE * 2**self.failures, LONGEST_PAUSE)
             self.failures += 1
 
     def answered(self) -> None:
-        """Record an answered call."""
+        """Record a successful call."""
         self.failures, self.until = 0, 0.0
 
     def may_ask(self, now: float, *, asking: bool) -> bool:
-        """Return whether one more call may be made.
+        """Return whether another call may be made.
 
         Args:
             now: the current time.
@@ -123,22 +123,22 @@ class Outage:
 
 
 SHORTEST_SLEEP, LONGEST_SLEEP = 0.05, 300.0
-"""Bounds of a sleep in seconds; they apply even if the clock of the tasks is stopped or changed."""
+"""Minimum and maximum seconds of a sleep, which apply even if the tasks' clock is stopped or changed."""
 
 POLL = 2.0
-"""Seconds until a worker of a shared ledger looks for tasks that other processes have enqueued, and for their erasures."""
+"""Seconds after which a worker of a shared ledger looks for tasks and erasures of other processes."""
 
 PATIENCE = 3
 """Consecutive model failures after which `NOTHING_IS_DUE` stops waiting for the model."""
 
 
 class Until(Enum):
-    """The condition on which a `Draining` ends."""
+    """When a `Draining` ends."""
 
     NOTHING_IS_DUE = "nothing is due"
     """No task is due, or the model is unavailable."""
     NOTHING_WAITS = "nothing waits"
-    """No task is left that can run, including those due later."""
+    """No task is left that can run, including tasks that are due later."""
     STOPPED = "stopped"
 
 
@@ -148,9 +148,9 @@ class Draining:
     Args:
         services: services of the engine; writes through their workers do not wake the worker.
         banks: the engine's open banks.
-        ended: callback after each task, on the loop.
+        ended: callback after each task, on the event loop.
         wakeups: wake-up calls after writes, for `Until.STOPPED`.
-        early: treat tasks that were never started as due, whatever their delay.
+        early: treat tasks that were never started as due, even if they are due later.
     """
 
     def __init__(
@@ -169,9 +169,9 @@ class Draining:
         self._outage = Outage()
 
     async def run(self, until: Until) -> None:
-        """Run due tasks, and sleep while none is due.
+        """Run due tasks, and sleep when none is due.
 
-        On cancellation or an error, running tasks are cancelled and their leases returned.
+        On cancellation or an error, cancel running tasks and return their leases.
 
         Raises:
             EngineClosed: the engine was closed.
@@ -188,7 +188,7 @@ class Draining:
             await self._give_back()
 
     def _kinds(self) -> tuple[TaskKind, ...]:
-        """Return the kinds of tasks that may start now; kinds that need the model are included if it may be called."""
+        """Return the kinds of tasks that may start now; those that need the model only if it may be called."""
         able, needing = self._able(), model_kinds(self._services)
         asking = any(task.kind in needing for task in self._running.values())
         if self._outage.may_ask(time.monotonic(), asking=asking):
@@ -196,25 +196,25 @@ class Draining:
         return tuple(able - needing)
 
     def _able(self) -> frozenset[TaskKind]:
-        """Return the kinds that this engine can run; with `early`, without those that must not run early."""
+        """Return the kinds of tasks that this engine can run; with `early`, without kinds that must not run early."""
         able = able_kinds(self._services)
         return able - AT_THEIR_TIME if self._early else able
 
     async def _over(self, until: Until, sleep: float | None) -> bool:
-        """Check whether to end, if nothing is running and the next task is due after `sleep` seconds."""
+        """Return whether to end, given that nothing is running and the next task is due after `sleep` seconds."""
         match until:
             case Until.NOTHING_IS_DUE:
                 outage = self._outage
                 if not outage.failures or outage.failures >= PATIENCE or time.monotonic() >= outage.until:
                     return True
-                return await self._due(self._able(), ()) != 0  # retry a model that failed
+                return await self._due(self._able(), ()) != 0  # retry tasks whose model failed
             case Until.NOTHING_WAITS:
                 return sleep is None
             case Until.STOPPED:
                 return False
 
     async def _begin(self) -> float | None:
-        """Start due tasks up to the limit; return the seconds until more may be due, or None to wait for an event."""
+        """Start due tasks up to the limit. Return the seconds until more may be due, or None to wait for an event."""
         while len(self._running) < self._most:
             kinds, busy = self._kinds(), {task.bank for task in self._running.values()}
             due = await self._due(kinds, busy)
@@ -227,25 +227,25 @@ class Draining:
         return None
 
     async def _due(self, kinds: Collection[TaskKind], busy: Collection[str]) -> float | None:
-        """Return the seconds until the next task, or None without tasks. Leases nothing, so that idle wake-ups do not block writers."""
+        """Return the seconds until the next task is due, or None. Takes no lease, so that idle wake-ups do not block writers."""
         services = self._services
         due = await services.workers.read(services.ledger.tasks.next_due, kinds, besides=busy)
         return None if due is None else due.total_seconds()
 
     def _polling(self, sleep: float | None) -> float | None:
-        """Shorten a sleep during which other processes may enqueue tasks; `settle` waits only for known tasks."""
+        """Shorten a sleep, because other processes may enqueue tasks meanwhile; `settle` waits only for known tasks."""
         if not self._services.ledger.shared or self._early:
             return sleep
         return POLL if sleep is None else min(sleep, POLL)
 
     def _sleep(self, due: float | None) -> float | None:
-        """Return seconds until the next task is due or the model may be called again; None for neither."""
+        """Return the seconds until the next task is due or the model may be called again; None if neither is expected."""
         pause = self._outage.until - time.monotonic()
         ends = [seconds for seconds in (due, pause if pause > 0 else None) if seconds is not None]
         return min(max(min(ends), SHORTEST_SLEEP), LONGEST_SLEEP) if ends else None
 
     async def _wait(self, seconds: float | None) -> None:
-        """Wait until a task ends, a wake-up arrives or the time has elapsed; record the tasks that ended."""
+        """Wait until a task ends, a wake-up arrives or the time elapses; record the tasks that ended."""
         called = asyncio.create_task(self._wakeups.wait())
         try:
             await asyncio.wait({called, *self._running}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -274,7 +274,7 @@ class Draining:
             return None
 
     async def _give_back(self) -> None:
-        """Cancel the running tasks, so that they return their leases."""
+        """Cancel the running tasks, which then return their leases."""
         for begun in self._running:
             begun.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
@@ -284,13 +284,13 @@ class Draining:
 logger = logging.getLogger("hindsight_integrations")
 
 FIRST_REST, LONGEST_REST, LONGEST_WITHOUT_SERVER = 1.0, 60.0, 5.0
-"""Seconds until a restart after a failure of the worker itself, such as a full disk; doubled each time."""
+"""Seconds until the worker restarts after a failure of its own, such as a full disk; doubled after each failure."""
 
 
 class Worker:
     """Runs a `Draining` on its own thread and event loop until it is stopped.
 
-    It holds the engine's services but not the engine, so an unreferenced engine is collected and dismisses its worker.
+    It refers to the engine's services but not to the engine, so that an unreferenced engine is collected and ends its worker.
 
     Args:
         services: services of the engine; writes through their workers do not wake the worker.
@@ -308,28 +308,28 @@ class Worker:
 
     @property
     def running(self) -> bool:
-        """True if its thread is alive; False after `stop`, in a forked child, or after a fatal error."""
+        """Whether the worker's thread is alive: False after `stop`, in a forked child, or after a fatal error."""
         return self._thread.is_alive()
 
     @property
     def last_failure(self) -> str:
-        """The latest failure of the worker itself, or else of a task; empty if there was none."""
+        """The latest failure of the worker itself, otherwise of a task; empty if there was none."""
         return self._problem or self._failed
 
     def is_here(self) -> bool:
-        """Check whether the caller runs on the worker's thread."""
+        """Return whether the caller runs on the worker's thread."""
         return threading.current_thread() is self._thread
 
     def call(self) -> None:
-        """Wake the worker after a write; callable from any thread."""
+        """Wake the worker after a write. Can be called from any thread."""
         self._wakeups.call()
 
     def dismiss(self) -> None:
-        """Request the worker to end, without waiting; callable from any thread."""
+        """Ask the worker to end, without waiting. Can be called from any thread."""
         self._wakeups.stop()
 
     def stop(self) -> None:
-        """Stop the worker: running tasks are cancelled and their leases returned. May be called again after an interrupt."""
+        """Stop the worker: cancel running tasks and return their leases. Can be called again after an interrupt."""
         self._wakeups.stop()
         self._thread.join()
 
@@ -342,7 +342,7 @@ class Worker:
         try:
             work = loop.create_task(self._supervised())
             while not work.done():
-                # If a model or embedder raises one of these, the loop ends; the error is raised again where the task is awaited.
+                # A model or embedder may raise one of these, which ends the loop; awaiting the task raises the error again.
                 with suppress(SystemExit, KeyboardInterrupt):
                     loop.run_until_complete(work)
             loop.run_until_complete(loop.shutdown_asyncgens())
@@ -353,7 +353,7 @@ class Worker:
         self._wakeups.listen()
         while not self._wakeups.stopped:
             erasing = asyncio.create_task(self._apply_erasures())
-            # Catch every exception, so that none ends the worker without being reported.
+            # Catch every exception, so that the worker never ends without reporting why.
             (outcome,) = await asyncio.gather(self._draining.run(Until.STOPPED), return_exceptions=True)
             erasing.cancel()
             await asyncio.gather(erasing, return_exceptions=True)
@@ -363,9 +363,9 @@ class Worker:
                 await self._rest(outcome)
 
     async def _apply_erasures(self) -> None:
-        """Look for erasures by other processes, so that an idle engine confirms them too.
+        """Apply erasures made by other processes, so that an idle engine confirms them too.
 
-        A failure is reported by the loop that runs the tasks, which needs the same ledger.
+        Failures are ignored here: the loop that runs the tasks uses the same ledger and reports them.
         """
         while self._banks.registered:
             with suppress(StorageError, EngineClosed):
@@ -378,7 +378,7 @@ class Worker:
         seconds = min(FIRST_REST * 2**self._failures, longest)
         self._failures += 1
         self._problem = f"the worker failed {self._failures} times in a row, last with {_described(failure)}"
-        logger.error("%s; it restarts in %.0f s", self._problem, seconds)
+        logger.error("%s; it will restart in %.0f s", self._problem, seconds)
         end = time.monotonic() + seconds
         while not self._wakeups.stopped and (left := end - time.monotonic()) > 0:
             self._wakeups.clear()
@@ -386,14 +386,14 @@ class Worker:
                 await asyncio.wait_for(self._wakeups.wait(), left)
 
     def _ended(self, task: Task, run: TaskRun) -> None:
-        """Reset the failure count after a task, and store the task's failure."""
+        """Reset the count of worker failures after a task, and record the task's own failure."""
         self._failures, self._problem = 0, ""
         for reason in run.settled.failed.values():
             self._failed = f"task {task.id} of bank {task.bank!r} ({task.kind}): {reason}"
 
 
 def _described(failure: BaseException) -> str:
-    """Describe a failure; for foreign exceptions by type and location only, as their text may quote memories."""
+    """Describe a failure. Exceptions of other packages are described by type and location only: their text may quote memories."""
     if isinstance(failure, HindsightError):
         return f"{type(failure).__name__}: {failure}"
     places = [

@@ -43,11 +43,11 @@ SAME = 1e-5  # tolerance per component, since Chroma normalises vectors once mor
 
 
 class ChromaVectors:
-    """The Chroma store of one engine: `<data>/chroma`, or private memory.
+    """The Chroma store of one engine: `<data>/chroma`, or in memory.
 
-    Chroma is imported and started at the first `open`. Safe from many threads. Only one object per folder may
-    exist at a time, including read-only engines: two would lose or hide vectors without an error. The ledger's lock
-    prevents this.
+    Chroma is imported and started at the first `open`. Thread-safe. Only one object per folder may exist at a time,
+    including those of read-only engines: two would lose or hide vectors without an error. The ledger's lock prevents
+    this.
     """
 
     def __init__(self, data: Path | None) -> None:
@@ -97,7 +97,6 @@ class ChromaVectorIndex:
         self._known = ""  # id of the collection that the watermark belongs to
         self._watermark: Watermark | None = None
         self._damage: str | None = None
-        self._unclean = False
         self.discarded = False
 
     @property
@@ -136,21 +135,19 @@ class ChromaVectorIndex:
                 bound.reach.removed(names[start : start + BATCH])
 
     def advance(self, mark: Watermark) -> None:
-        """Record durably that everything up to this commit has been applied.
-
-        After a `clear` the database is vacuumed first, since free pages still contain the dropped
-        collection's vectors.
-        """
+        """Record durably that everything up to this commit has been applied."""
         with self._alone() as bound:
             if bound.reach.due:
                 self._scan(bound)
             bound.reach.settle()
-            if self._unclean:
-                self._keeper.vacuum()
-                self._unclean = False
             if self._mark:
                 self._mark.write(self._known, mark)
         self._watermark = mark
+
+    def load(self) -> None:
+        """Load the graph and scan it for vectors that searches do not reach. Any thread."""
+        with self._reading():
+            pass
 
     def count(self) -> int:
         """Return the number of vectors."""
@@ -198,8 +195,8 @@ class ChromaVectorIndex:
 
     def _empty(self) -> None:
         with self._keeper.alone(self._bank, self._name) as client:
-            # The watermark file stays: it names the old collection, so `read` returns None for the new one, and
-            # its existence shows that a vacuum is due.
+            if self._mark:
+                self._mark.write("", None)  # so that `_bind` vacuums even if this process is killed now
             self._watermark, self._damage = None, "emptying it was interrupted"
             self._drop(client)
             self._bind(client)
@@ -215,15 +212,19 @@ class ChromaVectorIndex:
         """Bind the collection in this client; a missing one is created empty, and counts as damaged until `clear`."""
         if self._bound and self._bound.client is client:
             return
+        if self.discarded:
+            raise IndexOutOfStep("vector", self._bank, "it was discarded")
         collection = client.collection(self._name)
         known, current = self._known, str(collection.id)
         bound = _Bound(client, collection, client.files(collection), SearchReach(collection))
+        lost = ""
         if known != current:
             self._watermark = self._mark.read(current) if self._mark else None
-            # If the watermark is another collection's, the process was killed after dropping that collection and before
-            # overwriting its pages.
-            self._unclean = self._mark is not None and not self._watermark and self._mark.exists()
-        lost = self._keeper.remade if self._unclean else ""
+            if self._mark and self._mark.is_of_another(current):
+                # A collection was dropped. Free pages of the database still contain its vectors.
+                lost = self._keeper.remade
+                self._keeper.vacuum()
+                self._mark.write(current, None)
         if known not in ("", current):
             lost = lost or "its collection was lost"
         self._damage = self._damage or lost or bound.files.damage()
@@ -334,7 +335,7 @@ EF_SEARCH = 1000  # recall at k=300 on random vectors: 0.93 with ef=300, 0.98 wi
 NEIGHBOURS = (
     32  # links per vector; with Chroma's default of 16, three times as many similar vectors are missed
 )
-OPEN_COLLECTIONS = 64  # each takes 2.6 MB and four open files; if there are more, the client is reopened
+OPEN_COLLECTIONS = 64  # with more loaded collections (2.6 MB and four files each), the client is reopened
 SHARDS = 64  # shards of Chroma's cache of loaded collections; its maximum size applies to each shard
 PATIENCE_SECONDS = 60  # how long to wait for a running call; a vacuum may take that long
 ROOM_BYTES = 8 << 20  # free space for a journal, and for the id table, which Chroma rewrites as a whole
@@ -624,16 +625,21 @@ class WatermarkFile:
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
 
-    def exists(self) -> bool:
-        """Return whether a watermark was written, for this collection or an earlier one."""
-        return self._path.is_file()
+    def is_of_another(self, collection: str) -> bool:
+        """Return whether the file exists and does not name this collection."""
+        try:
+            return bool(json.loads(self._path.read_text(encoding="utf-8"))["collection"] != collection)
+        except FileNotFoundError:
+            return False
+        except (ValueError, KeyError, TypeError):
+            return True
 
-    def write(self, collection: str, mark: Watermark) -> None:
-        """Replace the watermark; a kill or power cut leaves either the old or the new one."""
+    def write(self, collection: str, mark: Watermark | None) -> None:
+        """Replace the watermark, None for a new collection; a kill or power cut leaves either the old or the new one."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         draft = self._path.with_suffix(".tmp")
         with draft.open("w", encoding="utf-8") as file:
-            json.dump({"collection": collection, "watermark": str(mark)}, file)
+            json.dump({"collection": collection, "watermark": str(mark) if mark else None}, file)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self._path)
@@ -798,14 +804,13 @@ def _damage(segment: Path) -> str | None:
 
 
 SCAN_SHARE = 128  # vectors scanned per vector written: a scan takes 3.3 us per vector, a write 300 to 430 us
-STARTS = 3  # number of further start points if a scan misses vectors
+STARTS = 3  # maximum number of further start points if a scan misses vectors
 _PAGE = 1000  # ids per call to Chroma
 
 
-# Vectors that searches of the HNSW graph do not reach are scored separately. If all neighbours of a vector
-# have nearer neighbours, it keeps no incoming link: it is stored and found by id, but no search
-# reaches it. This happens to 200 of 1,000 versions of one sentence, and to none of 1,000 sentences of a
-# conversation.
+# Vectors that searches of the HNSW graph do not reach are scored separately. A vector keeps no incoming link
+# if all its neighbours have nearer neighbours: it is stored and found by id, but no search reaches it. This
+# happens to 200 of 1,000 versions of one sentence, and to none of 1,000 sentences of a conversation.
 @dataclass(frozen=True, slots=True)
 class Beside:
     """Vectors that are scored exactly in addition to the graph.
@@ -866,7 +871,7 @@ class SearchReach:
     def due(self) -> bool:
         """Whether enough vectors were written to scan the graph again.
 
-        A new graph is scanned at its first search only, since the process may close before.
+        A new graph is not scanned before its first search, since the process may close before one.
         """
         return bool(self._fresh) and self.held is not None and len(self._fresh) * SCAN_SHARE >= self.held
 

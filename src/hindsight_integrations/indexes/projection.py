@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -109,6 +109,15 @@ class Follower(ABC, Generic[IndexT]):
         self.rebuilds += 1
         self._index.clear()
 
+    def start(self, feed: Feed) -> None:
+        """Catch up after opening, and check the index; if that fails, rebuild it or set `problem`."""
+        self.follow(feed)
+        if not self.problem:
+            try:
+                self.check(feed)
+            except StorageError as error:
+                self.heal(error, feed)
+
     def follow(self, feed: Feed) -> None:
         """Bring the index to the feed's revision; if this fails, rebuild it from the ledger or set `problem`."""
         try:
@@ -116,7 +125,7 @@ class Follower(ABC, Generic[IndexT]):
             if self.problem:
                 self._write(feed)
         except (LedgerBusy, LedgerLost):
-            raise  # another process is writing the index, or it proves a loss of data: it must not be dropped
+            raise  # another process is writing the index, or the index proves a loss of data: it must not be dropped
         except IndexBehind as error:  # the index is intact and waits for disk space
             logger.warning("bank %r: the %s index is behind: %s", self._bank, self.name, error)
             self.problem = str(error)
@@ -175,6 +184,12 @@ SAME_VECTOR = 0.999  # cosine of a vector with itself, allowing for float32
 TAIL_LIMIT = 128
 """Maximum number of vectors waiting to be written; with two facts per turn, every 64th turn waits for the write."""
 
+WRITE_AT_ONCE = 1_024
+"""Maximum number of vectors that one call writes to an index, in about half a second; the rest follows in the background."""
+
+LOADED_AT_OPENING = 20_000
+"""Maximum size of an index that is loaded when its bank is opened, in about 0.2 s; a larger one is loaded in the background."""
+
 _NOTHING: IntArray = np.empty(0, np.int64)
 
 
@@ -198,9 +213,13 @@ class ScorerFollower(Follower[ScoringVectorIndex]):
 class VectorFollower(Follower[VectorIndex]):
     """Keeps a vector index that may be durable up to date.
 
-    A commit only extends the tail, the ids that are not in the index yet. The index is written when tail and
-    removals reach a limit, after an erasure, and by `finish`; after a kill, the tail is read from the feed again.
+    A commit only extends the tail, the ids that are not in the index yet. Tail and removals are written when they
+    reach a limit, after an erasure, and by `finish`; after a kill, the tail is read from the feed again. One call
+    writes at most WRITE_AT_ONCE vectors, and opening does not load a large index: see `behind`.
     The channel is always usable, since `BankVectors` scores the tail exactly.
+
+    Attributes:
+        loaded: whether searches may use the index.
     """
 
     def __init__(self, name: str, bank: str, index: VectorIndex, scorer: ScoringVectorIndex) -> None:
@@ -211,10 +230,18 @@ class VectorFollower(Follower[VectorIndex]):
         self._tail = _NOTHING
         # Removed units that the index may still contain; the scorer does not.
         self._stale = _NOTHING
+        # Revision up to which the index contains nothing erased; None if the index is empty.
+        self._clean: int | None = None
+        self.loaded = True
+
+    @property
+    def behind(self) -> bool:
+        """Whether the index must be loaded, or vectors written to it, in the background."""
+        return not self.loaded or (not self.problem and len(self._tail) >= TAIL_LIMIT)
 
     def vectors(self) -> BankVectors:
         """Return the vectors for searches."""
-        if self._state.problem or not self._index.watermark:
+        if self._state.problem or not self.loaded or not self._index.watermark:
             return BankVectors(self._scorer)
         hidden = np.union1d(self._tail, self._stale)
         return BankVectors(self._scorer, self._index, hidden, self._state, self._state.clears)
@@ -223,6 +250,28 @@ class VectorFollower(Follower[VectorIndex]):
         """Return the reason why searches do not use the index; empty if they do."""
         return self._state.problem
 
+    def start(self, feed: Feed) -> None:
+        """Read the tail after opening, and check the index unless it is so large that `load` must be called first."""
+        mark = self._index.watermark
+        self._clean = mark.revision if mark else 0
+        self.loaded = not mark or feed.vector_count() <= LOADED_AT_OPENING
+        if self.loaded:
+            super().start(feed)
+        else:
+            self._read_tail(feed)
+
+    def load(self) -> None:
+        """Load the index. Any thread; a failure is found by the next check."""
+        if not self.loaded:
+            with suppress(StorageError):
+                self._index.load()
+
+    def loaded_at(self, feed: Feed) -> None:
+        """Check the index after `load`, and let searches use it."""
+        if not self.loaded:
+            self.loaded = True
+            super().start(feed)
+
     def check(self, feed: Feed) -> None:
         """Compare the number of vectors with the ledger's, apart from tail and removals, and search for the newest."""
         expected = feed.vector_count()
@@ -230,16 +279,18 @@ class VectorFollower(Follower[VectorIndex]):
         if not self._index.watermark:
             return
         written = np.setdiff1d(feed.embedded(self._index.watermark.revision - 1), self._tail)
-        if not len(written):
+        _, newest = feed.vectors_of(written[-1:])
+        if not len(newest):
             return
-        best = self._index.search(feed.vectors_of(written[-1:]), 1)[0]
+        best = self._index.search(newest, 1)[0]
         if not len(best) or best.scores[0] < SAME_VECTOR:
             raise IndexOutOfStep(self.name, self._bank, "a search does not find a stored vector")
 
     def clear(self) -> None:
         """Empty the index for a replay from the beginning; searches do not use it until then."""
         self._state.clears += 1
-        self._seen = None
+        self._seen = self._clean = None
+        self.loaded = True
         self._index.clear()
 
     def heal(self, error: StorageError, feed: Feed) -> None:
@@ -263,11 +314,20 @@ class VectorFollower(Follower[VectorIndex]):
 
     def _catch_up(self, feed: Feed) -> None:
         erased = self._read_tail(feed)
+        if not self.loaded and not erased:
+            return
         if self._state.problem:
             self.check(feed)
             self._state.problem = ""
-        if erased or len(self._tail) + len(self._stale) >= TAIL_LIMIT:
+        if erased or TAIL_LIMIT <= len(self._tail) + len(self._stale) <= WRITE_AT_ONCE:
             self._write(feed)
+
+    def write_more(self, feed: Feed) -> None:
+        """Write the next vectors of a long tail; if this fails, rebuild the index or set `problem`."""
+        try:
+            self._write(feed)
+        except StorageError as error:
+            self.heal(error, feed)
 
     def _read_tail(self, feed: Feed) -> bool:
         """Bring the tail to the feed's revision; return whether erased vectors may still be in the index."""
@@ -279,22 +339,25 @@ class VectorFollower(Follower[VectorIndex]):
         if len(removed):
             tail = np.setdiff1d(tail, removed)
         self._tail, self._seen, self._stale = tail, feed.revision, removed
-        return feed.erased(durable)
+        return self._clean is not None and feed.erased(self._clean)
 
     def _write(self, feed: Feed) -> None:
-        since = self._since(feed)
-        if since == feed.revision:
+        """Apply the removals, and write the first vectors of the tail; the index is at the feed's revision if these are all."""
+        if self._since(feed) == feed.revision:
             return
-        if feed.erased(since) and self._index.keeps_removed:
+        if self._read_tail(feed) and self._index.keeps_removed:
             # Erased vectors must be removed from the index's files too.
             self.clear()
-            since = 0
+            self._read_tail(feed)
         else:
-            self._index.remove(feed.removed(since))
-        for ids, vectors in feed.vectors(since):
-            self._index.upsert(ids, vectors)
-        self._index.advance(feed.mark)
-        self._tail, self._seen, self._stale = _NOTHING, feed.revision, _NOTHING
+            self._index.remove(self._stale)
+        if self._clean is None:
+            self._clean = feed.revision
+        self._index.upsert(*feed.vectors_of(self._tail[:WRITE_AT_ONCE]))
+        self._tail = self._tail[WRITE_AT_ONCE:]
+        if not len(self._tail):
+            self._index.advance(feed.mark)
+            self._stale, self._clean = _NOTHING, feed.revision
 
 
 COMMIT_AFTER = 128
@@ -347,7 +410,7 @@ class KeywordFollower(Follower[KeywordIndex]):
     def _catch_up(self, feed: Feed) -> None:
         reopened = self._seen is None and self._since(feed) != feed.revision
         self._show(feed)
-        # After a kill, write at once, because texts in the files may have been replaced since.
+        # After a kill, write at once, because texts in the files may have been replaced in the meantime.
         if reopened or self._waiting >= COMMIT_AFTER:
             self._write(feed)
 
@@ -543,25 +606,44 @@ class ColumnFollower:
         self.items = ItemColumns()
 
 
+Background: TypeAlias = Callable[["BankProjection"], None]
+"""A function that starts work of a projection in the background."""
+
 FEW_COMMITS = 16
-"""Commits of other processes that a writer may apply while it holds the bank."""
+"""Maximum number of commits of other processes that a writer applies while it holds the bank's lock."""
 
 
 class BankProjection:
     """Keeps one bank's indexes and columns at the ledger's revision.
 
-    `open`, `catch_up` and `reembedded` run on the engine's writer thread. `view` may be called from any
+    `open`, `catch_up`, `reembedded` and `continue_vectors` run on the engine's writer thread. `view` may be called from any
     thread and always returns a consistent snapshot: columns are replaced last, so every channel finds all their
     units.
 
     Commits are visible at once and written to the indexes' files in batches (`KeywordFollower`,
     `VectorFollower`); `close` writes the rest, through the ledger's feed.
+
+    Args:
+        bank: the bank's name.
+        ledger: the ledger.
+        indexes: the indexes of the bank.
+        copy: the registration of these indexes as a copy of the bank; None if copies are not registered.
+        background: called when the vector index is behind; it must run `load_vectors` on any thread, and then
+            `continue_vectors`. None leaves the index behind.
     """
 
     def __init__(
-        self, bank: str, ledger: Ledger, indexes: Indexes, copy: RegisteredCopy | None = None
+        self,
+        bank: str,
+        ledger: Ledger,
+        indexes: Indexes,
+        copy: RegisteredCopy | None = None,
+        *,
+        background: Background | None = None,
     ) -> None:
         self._bank, self._ledger, self._indexes, self._copy = bank, ledger, indexes, copy
+        self._background = background
+        self._continuing = False  # whether a call of `continue_vectors` is pending
         self._clean: int | None = None  # revision to confirm: the indexes contain nothing erased up to it
         self._mark: Watermark | None = None  # the commit of the view
         self._generation: int | None = None
@@ -644,12 +726,7 @@ class BankProjection:
         with self._ledger.feed(self._bank) as feed:
             self._check_history(feed)
             for follower in self._followers:
-                follower.follow(feed)
-                if not follower.problem:
-                    try:
-                        follower.check(feed)
-                    except StorageError as error:
-                        follower.heal(error, feed)
+                follower.start(feed)
             self._publish(feed)
         self._confirm()
 
@@ -674,7 +751,24 @@ class BankProjection:
                         self._follow(feed)
                     yield replace(self._view, ledger=transaction, embedder=feed.embedder), transaction
                     return
-            self.catch_up()  # without the lock
+            self.catch_up()  # catch up without holding the lock
+
+    def load_vectors(self) -> None:
+        """Load a large vector index. Any thread."""
+        if self._vectors:
+            self._vectors.load()
+
+    def continue_vectors(self) -> None:
+        """Check a vector index that was loaded in the background, or write the next vectors to it."""
+        self._continuing = False
+        if self._vectors is None or self._mark is None or not self._vectors.behind:
+            return
+        with self._existing(), self._ledger.feed(self._bank, self._ahead()) as feed:
+            self._check_history(feed)
+            self._vectors.loaded_at(feed)
+            self._vectors.write_more(feed)
+            self._follow(feed)
+        self._confirm()
 
     def reembedded(self) -> None:
         """Drop and replay both vector indexes after the vectors were replaced by another embedder's."""
@@ -693,10 +787,12 @@ class BankProjection:
             # If the ledger cannot be read, close anyway; the next open writes the rest.
             logger.warning("bank %r: its indexes are closed without writing: %s", self._bank, error)
         finally:
+            self._mark = None
             self._indexes.close()
 
     def discard(self) -> None:
         """Empty the indexes and publish an empty view, after the bank was removed."""
+        self._mark = None
         self._indexes.vectors.discard()
         self._indexes.scorer.clear()
         self._indexes.keywords.clear()
@@ -739,7 +835,7 @@ class BankProjection:
         return feed.revision - self._mark.revision <= FEW_COMMITS and feed.knows(self._mark)
 
     def _ahead(self) -> Ahead | None:
-        """Return what the followers will ask of a feed; None before the first one."""
+        """Return what the followers will read from a feed; None before the first feed."""
         if self._mark is None:
             return None
         return Ahead(self._mark.generation, self._mark.revision, int(self._hub_degree), self._graph.awake)
@@ -755,7 +851,8 @@ class BankProjection:
         self._columns.follow(feed)
         columns = self._columns.columns
         memories = int(np.count_nonzero(of_types(columns, TOLD_NETWORKS)))
-        more_than = min(self._hub_degree, hub_degree(memories))  # the lower, which `_ahead` may have read
+        # The lower of the two limits, because `_ahead` may have requested the feed with the earlier one.
+        more_than = min(self._hub_degree, hub_degree(memories))
         self._hub_degree = hub_degree(memories)
         self._view = replace(
             self._view,
@@ -772,6 +869,9 @@ class BankProjection:
         self._mark = feed.mark
         if self._copy and feed.erased(self._copy.confirmed) and not self.problems():
             self._clean = feed.revision
+        if self._background and self._vectors and self._vectors.behind and not self._continuing:
+            self._continuing = True
+            self._background(self)
 
     def _confirm(self) -> None:
         """Record in the ledger that erasures are applied; not inside a transaction, which it would wait for."""
@@ -779,7 +879,7 @@ class BankProjection:
             return
         try:
             self._copy.confirm(self._clean)
-        except StorageError as error:  # the answer does not depend on it; the next one tries again
+        except StorageError as error:  # the result does not depend on it; the next catch-up tries again
             logger.warning("bank %r: its erasures could not be confirmed yet: %s", self._bank, error)
         else:
             self._clean = None

@@ -38,6 +38,10 @@ class VectorIndex(Protocol):
         """Record durably that everything up to this commit has been applied."""
         ...
 
+    def load(self) -> None:
+        """Read the files into memory, which the first search would do otherwise. Any thread."""
+        ...
+
     def count(self) -> int:
         """Return the number of vectors."""
         ...

@@ -1,8 +1,8 @@
-"""Export a bank as archive rows and restore it from them.
+"""Exports a bank as archive rows, and restores a bank from them.
 
-Rows are exported table by table, each after the rows it refers to. `tables.py` says which tables and columns are
-archived. Row ids are exported unchanged and replaced by new ones on import. The rows to import have been validated one
-by one (`validation/archive.py`).
+Rows are exported table by table, each after the rows that it refers to. `tables.py` defines which tables and columns are
+archived. Row ids are exported unchanged and replaced by new ones on import. Rows must be validated one by one before they
+are imported (`validation/archive.py`).
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ BATCH = 500  # rows per INSERT; bounds memory, and larger batches are not faster
 _FLOAT_BYTES = 4
 
 ARCHIVED = {table.name: table for table in metadata.sorted_tables if archived_columns(table)}
-"""Archived tables by name, each after those it refers to."""
+"""Archived tables by name, each after the tables that it refers to."""
 
 _BANK: ColumnElement[int] = bindparam("bank")
 _COUNTS = [
@@ -114,7 +114,7 @@ _EXPORTED_AS: Mapping[Column[Any], ColumnElement[Any]] = {
     _model.forgotten: case((IS_WITHDRAWN, 1), else_=0),
     _model.checked_to: case((_CHANGED.correlate(mental_models), 0), else_=_revision),
 }
-"""Columns for which an expression is exported, so that leases and withdrawn texts are left out."""
+"""Columns that are exported as an expression, so that leases and withdrawn texts are omitted."""
 
 
 _NAMES = {name: [column.name for column in archived_columns(table)] for name, table in ARCHIVED.items()}
@@ -126,9 +126,9 @@ _TRANSLATED = {
     ]
     for name, table in ARCHIVED.items()
 }
-"""Columns whose values are encoded differently in an archive, or refer to earlier rows; (name, info) by table."""
+"""Columns that are encoded differently in an archive, or that refer to earlier rows; (name, info) by table."""
 _REFERRED = {info["table"] for columns in _TRANSLATED.values() for _, info in columns if "table" in info}
-"""Tables that other tables refer to."""
+"""Tables to which other tables refer."""
 
 
 def _is_found_by_bank(table: Table) -> bool:
@@ -147,7 +147,7 @@ def _select(table: Table) -> Select[Any]:
         key = next(key for column in owner.c for key in column.foreign_keys)
         joined, owner = joined.join(key.column.table, refers(key.parent, key.column.table)), key.column.table
     order: list[ColumnElement[Any]] = [column for column in table.primary_key if column.name != "bank"]
-    if table is units:  # documents come before their items
+    if table is units:  # documents must come before their items
         order.insert(0, units.c.head.is_not(None))
     query = select(*columns).select_from(joined).order_by(*order).execution_options(yield_per=BATCH)
     if table is mental_model_grounds:
@@ -194,7 +194,7 @@ _CHECKS: Sequence[tuple[str, str, Select[Any]]] = [
     ("mental_models.text", "it cites no memory",
      select(mental_models.c.id).where(mental_models.c.bank == _BANK, mental_models.c["text"] != "", ~_cited)),
 ]  # fmt: skip
-"""Checks over all rows: the field, what is wrong with it, and a select of the offending rows."""
+"""Checks over all rows: the field, what is wrong, and a select that returns the offending rows."""
 
 _mentioned = (
     select(func.count())
@@ -213,7 +213,7 @@ _COUNT_MENTIONS = (
 _REPLACED = [
     delete(table).where(table.c.bank == _BANK) for table in (profile_changes, mental_models, directives)
 ]
-"""Tables in which an empty bank may already have rows; the archive's rows replace them."""
+"""Tables in which an empty bank may already have rows. The archive's rows replace them."""
 _UPDATE = update(banks).where(banks.c.id == bindparam("row"))
 _BEGIN = _UPDATE.values(embedder=bindparam("made_by"), dimension=bindparam("length"))
 _SET_PROFILE = _UPDATE.values(profile=bindparam("text"))
@@ -234,7 +234,7 @@ class Archivist:
         self._database, self._schedule = database, schedule
 
     def rows(self, bank: str) -> Generator[ArchiveRow, None, None]:
-        """Yield all rows of the bank, in the order in which `restore` expects them, from one consistent snapshot.
+        """Yield all rows of the bank, in the order that `restore` expects, from one consistent snapshot.
 
         Rows are streamed. Consume or close the generator on the thread that started it.
         """
@@ -253,7 +253,7 @@ class Archivist:
                     yield ArchiveRow(name, fields)
 
     def restore(self, bank: str, rows: Iterator[ArchiveRow]) -> int:
-        """Fill an empty bank and return the number of memories. An exception from `rows` rolls everything back.
+        """Fill an empty bank; return the number of memories. An exception from `rows` rolls everything back.
 
         Raises:
             ArchiveInvalid: a row is invalid, or the rows contradict each other; line numbers start at 2.
@@ -263,15 +263,15 @@ class Archivist:
             with self._database.writing(bank) as connection:
                 return self._restore(connection, find_bank(connection, bank), rows)
         except ArchiveInvalid:
-            self._database.scrub()  # a large transaction spills into the write-ahead log before it commits
+            self._database.scrub()  # shrinks the write-ahead log, into which a large transaction spills
             raise
 
     def _restore(self, connection: Connection, bank: BankRow, rows: Iterator[ArchiveRow]) -> int:
         units = count_units(connection, bank.id)
         if units or any(connection.scalar(query, {"bank": bank.id}) for query in _COUNTS):
             held = f"{units} memories" if units else "no memories, but traces of earlier ones"
-            remedy = "Import into an empty bank, or empty this one by forget(everything=True)."
-            raise InvalidRequest("bank", f"it holds {held}", remedy)
+            remedy = "Import into an empty bank, or empty this one with forget(everything=True)."
+            raise InvalidRequest("bank", f"it contains {held}", remedy)
         load = _Load(connection, bank)
         for kind, batch in _batches(rows):
             load.take(kind, batch)
@@ -289,9 +289,9 @@ def _encode(holds: object, value: Any) -> Json:  # noqa: ANN401
 
 
 def _batches(rows: Iterator[ArchiveRow]) -> Iterator[tuple[str, list[tuple[int, ArchiveRow]]]]:
-    """Group consecutive rows of one table, at most BATCH together, with their line numbers.
+    """Group consecutive rows of one table into batches of at most BATCH, with their line numbers.
 
-    Items of documents are grouped apart from the documents they refer to.
+    Items are grouped separately from documents, to which they refer.
     """
     numbered = enumerate(rows, 2)  # the header is line 1
     for (kind, _), group in groupby(
@@ -302,7 +302,7 @@ def _batches(rows: Iterator[ArchiveRow]) -> Iterator[tuple[str, list[tuple[int, 
 
 
 class _Load:
-    """An import in progress: the rows of one archive going into an empty bank.
+    """An import in progress, of the rows of one archive into an empty bank.
 
     Attributes:
         memories: number of memories imported so far.
@@ -311,21 +311,23 @@ class _Load:
     def __init__(self, connection: Connection, bank: BankRow) -> None:
         self.memories = 0
         self._connection, self._bank = connection, bank.id
-        self._now = bank.revision + 1  # the revision the import creates
-        # The archive's own revision, known once the bank's own row has been read.
+        self._now = bank.revision + 1  # the revision that the import creates
+        # The revision of the archive, known once the row of the bank has been read.
         self._archived: int | None = None
         self._dimension: int | None = None
         self._last = 1
         self._derived: dict[str, dict[str, Any]] = {}  # values of columns that are not archived
         self._ids: dict[str, dict[int, int]] = {name: {} for name in _REFERRED}
-        self._kinds: dict[int, str] = {}  # by unit: its network if it is a memory, otherwise its kind
+        self._kinds: dict[
+            int, str
+        ] = {}  # by row id of a unit: its fact type if it is a memory, otherwise its kind
         self._opinions: dict[int, int] = {}  # by row id of a wording: the row id of its opinion
         self._categories: dict[int, tuple[str, str]] = {}  # by row id of a category: its kind and name
         # Categories whose own name has not appeared among their spellings yet.
         self._unnamed: set[int] = set()
 
     def take(self, kind: str, batch: Sequence[tuple[int, ArchiveRow]]) -> None:
-        """Write rows of one table.
+        """Write a batch of rows of one table.
 
         Raises:
             ArchiveInvalid: a row is invalid or cannot be stored.
@@ -339,7 +341,7 @@ class _Load:
                 rows.append(self._row(line, ARCHIVED[kind], row.fields))
         except ArchiveInvalid:
             raise
-        except (KeyError, TypeError, ValueError) as error:  # the row was not validated before
+        except (KeyError, TypeError, ValueError) as error:  # the row was not validated
             raise ArchiveInvalid(line, kind, "it is not a row of this table") from error
         try:
             self._write(ARCHIVED[kind], rows)
@@ -369,7 +371,7 @@ class _Load:
         advance(self._connection, self._bank, self._now)
 
     def _begin(self, fields: Mapping[str, Any]) -> None:
-        """Start the import with the bank's own row: its revision and the embedder of its vectors."""
+        """Start the import with the row of the bank: its revision, and the embedder of its vectors."""
         for statement in _REPLACED:
             self._connection.execute(statement, {"bank": self._bank})
         self._archived, self._dimension, embedder = (
@@ -391,9 +393,9 @@ class _Load:
         self._connection.execute(_BEGIN, {"row": self._bank, "made_by": made_by, "length": self._dimension})
 
     def _row(self, line: int, table: Table, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Convert an archive row to column values; its own id stays the archive's until it is written."""
+        """Convert an archive row to column values. It keeps the archive's id until it is written."""
         if (table is banks) != (self._archived is None):
-            reason = "the first line after the header, and no other, is the bank's"
+            reason = "the line of the bank must be the first line after the header, and the only one"
             raise ArchiveInvalid(line, table.name, reason)
         if table is banks:
             self._begin(fields)
@@ -401,7 +403,7 @@ class _Load:
         for name, info in _TRANSLATED[table.name]:
             if (value := row[name]) is not None:
                 row[name] = self._value(line, table.columns[name], info, value)
-        # All memories are new to this bank: the mental model has checked either all of them or none.
+        # All memories are new to this bank, so the mental model has checked either all of them or none.
         if table is mental_models:
             row["checked_to"] = self._now if row["checked_to"] else 0
         if (known := self._ids.get(table.name)) is not None:
@@ -421,7 +423,7 @@ class _Load:
             return json.dumps(sorted(self._find(line, column, units.name, _MEMORIES, row) for row in value))
         if holds is REVISION and value > (self._archived or 0):
             raise ArchiveInvalid(
-                line, str(column), f"{value} is higher than the bank's own, {self._archived}"
+                line, str(column), f"{value} is higher than the bank's own revision, {self._archived}"
             )
         if holds is Content.VECTOR:
             return base64.b64decode(value)
@@ -437,13 +439,13 @@ class _Load:
         return new
 
     def _check(self, line: int, kind: str, row: Mapping[str, Any]) -> None:
-        """Check a row against the earlier rows it refers to."""
+        """Check a row against the earlier rows that it refers to."""
         holds, field, reason = True, "", ""
         match kind:
             case vectors.name:
                 size = len(row["vector"]) // _FLOAT_BYTES
                 holds, field = size == self._dimension, "vector"
-                reason = f"it has {size} numbers, those of the bank have {self._dimension}"
+                reason = f"it has {size} numbers, but the bank's vectors have {self._dimension}"
             case record_category_names.name:
                 of, name = self._categories[row["category"]]
                 holds, field, reason = row["kind"] == of, "kind", "it differs from the category's kind"
@@ -451,10 +453,10 @@ class _Load:
                     self._unnamed.discard(row["category"])
             case records.name if row["category"]:
                 holds, field = self._categories[row["category"]][0] == row["kind"], "category"
-                reason = "it is a category of another kind"
+                reason = "the category has another kind"
             case opinion_wordings.name:
                 holds, field = (row["number"] == 1) == (row["unit"] == row["opinion"]), "unit"
-                reason = "the first wording, and no other, is the opinion itself"
+                reason = "the first wording must be the opinion itself, and no other wording may be"
                 self._opinions[row["unit"]] = row["opinion"]
             case evidence.name:
                 holds, field = self._opinions[row["version"]] == row["opinion"], "version"
@@ -485,7 +487,7 @@ class _Load:
 
 
 def _derived(table: Table, rows: Iterable[tuple[int, Values]]) -> Mapping[Table, list[Values]]:
-    """Return rows of tables that are not archived, derived from rows of `table`."""
+    """Return the rows of tables that are not archived, derived from rows of `table`."""
     derived: dict[Table, list[Values]] = {unit_sources: [], entity_names: [], entity_blocks: []}
     for number, row in rows:
         if table is units:
@@ -511,7 +513,7 @@ def insert_numbered(connection: Connection, table: Table, rows: Sequence[Values]
     ids = range(first, first + len(rows))
     others = [{**row, "id": new} for new, row in zip(ids[1:], rows[1:], strict=True)]
     count_many(connection, insert(table), others)
-    if connection.dialect.name == "postgresql":  # SQLite continues after the highest id on its own
+    if connection.dialect.name == "postgresql":  # SQLite continues after the highest id by itself
         sequence = func.pg_get_serial_sequence(table.name, "id")
         connection.execute(select(func.setval(sequence, ids[-1])))
     return ids

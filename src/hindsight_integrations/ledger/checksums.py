@@ -1,6 +1,6 @@
-"""Checksums of units and vectors, to detect damage by the disk or by stray writes.
+"""Checksums of units and vectors, which detect damage by the disk or by other programs.
 
-They are not a security measure: whoever can write the file can write the checksum too.
+They are not a security measure: anyone who can write the file can write a matching checksum.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 _CLOSED_AT, _RECORDS = map(SEALED_COLUMNS.index, ("closed_at", "records"))
 _PAGE = 2000
 NEVER_CLOSED = 1 << 61
-"""Number used in checksums for a `closed_at` that is NULL."""
+"""Stands for a `closed_at` of NULL in checksums."""
 
 _OF_BANK = select(units.c.id).where(units.c.bank == bindparam("bank"))
 _SEALED = select(units.c.id, *(units.c[name] for name in SEALED_COLUMNS), units.c.checksum).where(
@@ -48,8 +48,8 @@ _SEAL_VECTOR = (
     .where(in_bank(vectors, "of"), vectors.c.unit == bindparam("row"))
     .values(checksum=bindparam("sum"))
 )
-# Damage can turn a vector into text, which SQLAlchemy cannot convert to bytes. A waiting turn may have no
-# vector.
+# Damage can turn a vector into text, which SQLAlchemy cannot convert to bytes. A turn that waits for extraction may have
+# no vector.
 _VECTORS_IN_BANK = (
     select(units.c.id, units.c.unit_id, type_coerce(vectors.c.vector, NullType()), vectors.c.checksum)
     .select_from(units.outerjoin(vectors, refers(vectors.c.unit, units)))
@@ -62,16 +62,16 @@ _VECTORS_IN_BANK = (
 
 
 def closing(moment: ColumnElement[Any]) -> dict[str, ColumnElement[Any]]:
-    """Build the values of an UPDATE that sets `closed_at` of units (NULL restores them) and adjusts their checksums."""
+    """Return the values of an UPDATE that sets `closed_at` of units (NULL restores them) and adjusts their checksums."""
     before = func.coalesce(units.c.closed_at, NEVER_CLOSED)
     return {"closed_at": moment, "checksum": units.c.checksum - before + func.coalesce(moment, NEVER_CLOSED)}
 
 
 def unit_checksum(row: Sequence[Any]) -> int:
-    """Compute the checksum of a row of SEALED_COLUMNS, as stored.
+    """Compute the checksum of a row of SEALED_COLUMNS.
 
-    `closed_at` is added to the digest of the other columns, so that closing a unit adjusts the sum without reading the
-    rest of the row. A sum that is recomputed from a damaged row would hide the damage.
+    `closed_at` is added to the digest of the other columns, so that closing a unit adjusts the checksum without reading the
+    rest of the row. Recomputing it from a damaged row would hide the damage.
     """
     closed_at = row[_CLOSED_AT]
     body = digest((*row[:_CLOSED_AT], *row[_CLOSED_AT + 1 :]))
@@ -91,7 +91,7 @@ def is_sound(row: Sequence[Any], checksum: object) -> bool:
 
 
 def damaged_units(connection: Connection, bank: int, ids: IntArray | None = None) -> dict[int, str]:
-    """Return unit id by row id of the damaged units among `ids`, or in the whole bank if None."""
+    """Return the unit ids, by row id, of the damaged units among `ids`, or in the whole bank if None."""
     damaged: dict[int, str] = {}
     for page in pages(connection, bank) if ids is None else [ids.tolist()]:
         rows = fetched(connection, _SEALED_IN_ORDER, {"ids": page, "bank": bank})
@@ -102,7 +102,7 @@ def damaged_units(connection: Connection, bank: int, ids: IntArray | None = None
 
 
 def damaged_vectors(connection: Connection, bank: int) -> dict[int, str]:
-    """Return unit id by row id of the bank's units whose vector is missing or damaged."""
+    """Return the unit ids, by row id, of the bank's units whose vector is missing or damaged."""
     return {
         row: unit
         for row, unit, vector, checksum in connection.execute(_VECTORS_IN_BANK, {"bank": bank})
@@ -111,7 +111,7 @@ def damaged_vectors(connection: Connection, bank: int) -> dict[int, str]:
 
 
 def seal_units(connection: Connection, bank: int, ids: Sequence[int] | None = None) -> None:
-    """Recompute the checksums of units (of the whole bank if None) from their stored values, damaged or not."""
+    """Recompute the checksums of units (of the whole bank if None) from their stored values, whether damaged or not."""
     for page in pages(connection, bank) if ids is None else [ids]:
         rows = fetched(connection, _SEALED, {"ids": page, "bank": bank})
         sums = [{"of": bank, "row": row[0], "sum": unit_checksum(row[1:-1])} for row in rows]
@@ -132,25 +132,25 @@ _UNREADABLE = (
     exc.IntegrityError,
     exc.OperationalError,
 )
-"""Exceptions raised, with or without SQLAlchemy, when a damaged text or number is read."""
+"""Exceptions that SQLAlchemy or the conversion of values raises when a damaged text or number is read."""
 
 
 def well_formed(read: Callable[[Collection[int]], T], connection: Connection, bank: int) -> T:
-    """Call `read(())`; if that fails, call `read` again with the row ids of damaged units, which it leaves out."""
+    """Call `read(())`. If that fails, call `read` again with the row ids of damaged units, which it must skip."""
     try:
         return read(())
     except (ValueError, TypeError, KeyError, OverflowError, *_UNREADABLE):
-        if connection.invalidated:  # the server closed it: nothing is damaged
+        if connection.invalidated:  # the server closed the connection, so nothing is damaged
             raise
         damaged = damaged_units(connection, bank)
         if not damaged:
             raise
-        logger.warning("memories that cannot be read are left out: %s", ", ".join(damaged.values()))
+        logger.warning("skipped memories that cannot be read: %s", ", ".join(damaged.values()))
         return read(damaged)
 
 
 def pages(connection: Connection, bank: int) -> Iterator[Sequence[int]]:
-    """Yield row ids of the bank's units, ascending, a page at a time."""
+    """Yield the row ids of the bank's units in pages, ascending."""
     ids = sorted(connection.scalars(_OF_BANK, {"bank": bank}))
     for start in range(0, len(ids), _PAGE):
         yield ids[start : start + _PAGE]

@@ -1,4 +1,4 @@
-"""`commit`: apply a write set inside one transaction."""
+"""`commit`: applies a write set in one transaction."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ from hindsight_integrations.model.writes import WriteSet
 
 FLOAT_BYTES = 4
 
-# Upserts touch a row only if something differs: repeating a write set must not raise the revision.
+# Upserts change a row only if something differs, because repeating a write set must not raise the revision.
 _document = insert(documents)
 _DOCUMENT_FIELDS = ("content_hash", "context", "mentioned_at", "metadata", "tags")
 _PUT_DOCUMENT = _document.on_conflict_do_update(
@@ -136,10 +136,10 @@ _REOPEN = (
 
 
 def commit(connection: Connection, bank: BankRow, writes: WriteSet, schedule: Schedule) -> Receipt:
-    """Apply a write set in the open transaction, and enqueue what follows; see `Transaction.commit`.
+    """Apply a write set in the open transaction, and enqueue the resulting tasks; see `Transaction.commit`.
 
-    The revision stays the same if every row exists already. Profiles, answers of mental models and logs of threads do
-    not raise it, because no index contains them.
+    The revision does not change if every row already exists. Profiles, answers of mental models and thread logs do not raise
+    it either, because no index contains them.
     """
     if bank.revision != writes.expected_revision:
         raise RevisionConflict(writes.bank, writes.expected_revision, bank.revision)
@@ -168,13 +168,13 @@ def commit(connection: Connection, bank: BankRow, writes: WriteSet, schedule: Sc
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What follows a change of facts: observations, mental models and opinions to bring up to date.
+    """What must be updated after a change of facts: observations, mental models and opinions.
 
     Attributes:
-        target: the commit that changes facts.
-        entities: ids of the entities whose facts it changes.
-        models: ids of the mental models that refresh automatically.
-        unassessed: whether some opinion was not assessed against all valid facts.
+        target: the commit that changed facts.
+        entities: ids of the entities whose facts changed.
+        models: ids of the mental models that are refreshed automatically.
+        unassessed: whether some opinion has not been assessed against all valid facts.
     """
 
     target: CommitTarget
@@ -184,7 +184,7 @@ class Following:
 
     @classmethod
     def of(cls, target: CommitTarget) -> Following:
-        """Read what follows the changes made so far."""
+        """Read what must be updated after the changes made so far."""
         changed = {"bank": target.bank, "revision": target.revision}
         keys, models, unseen = ask(
             target.connection,
@@ -195,12 +195,12 @@ class Following:
         return cls(target, [key for (key,) in keys], [model for (model,) in models], bool(unseen))
 
     def enqueue(self, schedule: Schedule, *, facts: bool = True, evidence: bool = True) -> None:
-        """Enqueue the tasks.
+        """Enqueue the tasks that update it.
 
         Args:
-            schedule: when the tasks fall due.
-            facts: whether facts were added, closed or restored that mental models may rest on.
-            evidence: whether facts were added that opinions must be assessed against.
+            schedule: delays of the tasks.
+            facts: whether facts were added, closed or restored that mental models may be based on.
+            evidence: whether facts were added against which opinions must be assessed.
         """
         connection, bank = self.target.connection, self.target.bank
         enqueue_observed(schedule, connection, bank, self.entities)
@@ -235,7 +235,7 @@ def _write_all(target: CommitTarget, writes: WriteSet, now: int) -> tuple[str, .
         if write.unit.kind is UnitKind.DOCUMENT_ITEM and write.unit.id in created
     ]
     changed_documents = move_documents(target, {*ended, *items})
-    if changed_documents:  # the evidence was judged by the document's items
+    if changed_documents:  # their evidence was judged by the items of the document
         judge_corrected(target.connection, target.bank, *changed_documents)
     changed = [*ended, *changed_documents]
     change_facts(target, changed)
@@ -246,7 +246,7 @@ def _write_all(target: CommitTarget, writes: WriteSet, now: int) -> tuple[str, .
 
 
 def write_units(target: CommitTarget, writes: WriteSet) -> dict[str, int]:
-    """Insert new units with their vectors, records and sources; return the row id of each unit id, in row order."""
+    """Insert new units with their vectors, records and sources; return row ids by unit id, in row order."""
     connection, bank, revision = target.connection, target.bank, target.revision
     if not writes.units:
         write_categories(connection, bank, writes.categories)
@@ -288,7 +288,7 @@ def write_units(target: CommitTarget, writes: WriteSet) -> dict[str, int]:
 
 
 def _sealed(row: Row) -> Values:
-    """Map a unit's row to its columns and add its checksum."""
+    """Convert a unit's row to values by column, with its checksum."""
     return dict(zip(_UNIT_COLUMNS, (*row, unit_checksum(row[:SEALED])), strict=True))
 
 
@@ -296,7 +296,7 @@ _UNIT_COLUMNS = (*OWN_COLUMNS, "bank", "created", "changed", "checksum")
 
 
 def _join_documents(target: CommitTarget, items: Sequence[tuple[int, MemoryUnit]]) -> None:
-    """Attach items to their documents, and raise each document's highest item number."""
+    """Attach items to their documents, and raise the documents' highest item numbers."""
     if not items:
         return
     heads = unit_rows(
@@ -377,7 +377,7 @@ def write_links(target: CommitTarget, new: Iterable[Link], rows: Mapping[str, in
 
 
 def _write_event(target: CommitTarget, event: ValidityEvent, rows: Mapping[str, int]) -> bool:
-    """Append an event to its unit's log and update the unit's `closed_at`; return False if it is already logged."""
+    """Append an event to its unit's log and update the unit's `closed_at`. Return False if the event was already logged."""
     unit, moment = rows[event.unit_id], to_micros(event.effective_at)
     values = {
         "bank": target.bank,

@@ -1,7 +1,7 @@
 """The copies of banks outside the ledger: who holds indexes of a bank, and which erasures they have applied.
 
-Only on PostgreSQL, whose processes keep indexes of their own. A copy is registered before the bank is read into it, so that
-no erasure misses it.
+Used only on PostgreSQL, where each process has its own indexes. A copy is registered before the bank is read into it, so
+that no erasure misses it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from hindsight_integrations.model.erasure import BankCopy
 from hindsight_integrations.model.time import from_micros, to_micros
 
 DROPPED = REVISION[-1]
-"""The erasure of a dropped bank, which no revision reaches: its copies are deleted, not confirmed."""
+"""The erasure revision of a dropped bank. No real revision reaches it: its copies are deleted instead of confirmed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Where an engine keeps its copies of banks.
+    """The place where an engine keeps its copies of banks.
 
     Attributes:
-        id: random; a cache folder keeps its id when another process takes it over.
-        place: the folder with its host, or whose memory it is.
+        id: a random id. A cache folder keeps its id when another process takes it over.
+        place: the host and folder, or the process whose memory it is.
         process: the process, as host:pid.
         in_memory: whether the copies end with the process.
     """
@@ -42,7 +42,7 @@ class Holder:
 
 
 UNREGISTERED = -1
-"""Revision confirmed by a copy that must be registered again: even a bank without erasures is behind it."""
+"""Confirmed revision of a copy that must be registered again; lower than every real revision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ class CopyBehind:
 
 
 class RegisteredCopy:
-    """A copy of a bank that is open.
+    """A copy of an open bank.
 
     Attributes:
-        confirmed: the revision up to which it contains nothing that was erased.
+        confirmed: the revision up to which the copy has applied all erasures.
     """
 
     def __init__(self, copies: Copies, bank: BankHeader, holder: Holder, confirmed: int) -> None:
@@ -83,12 +83,12 @@ class Copies:
         self._database = database
 
     def of(self, bank: str) -> tuple[BankCopy, ...]:
-        """Return the copies of a bank, and those of dropped banks of its name, by place."""
+        """Return the copies of a bank, and of dropped banks with the same name, ordered by place."""
         with self._database.reading_once() as connection:
             return tuple(map(_copy, connection.execute(_OF_KEY, {"key": bank_key(bank)})))
 
     def unconfirmed(self) -> tuple[BankCopy, ...]:
-        """Return the copies of all banks that have not confirmed an erasure, by place."""
+        """Return the copies of all banks that have not confirmed an erasure, ordered by place."""
         with self._database.reading_once() as connection:
             return tuple(map(_copy, connection.execute(_UNCONFIRMED)))
 
@@ -99,10 +99,10 @@ class Copies:
         return [CopyBehind(*row) for row in rows]
 
     def register(self, bank: BankHeader, holder: Holder) -> RegisteredCopy:
-        """Register a copy before the bank is read into it. No erasure of the bank is committed meanwhile.
+        """Register a copy before the bank is read into it. No erasure of the bank can be committed during this call.
 
         Raises:
-            BankLocked: another process holds the bank for too long.
+            BankLocked: another process held the bank for longer than the time limit.
             BankForgotten: the bank was dropped.
         """
         values = {
@@ -120,19 +120,19 @@ class Copies:
         return RegisteredCopy(self, bank, holder, confirmed)
 
     def has_earlier(self, bank: BankHeader, holder: Holder) -> bool:
-        """Return whether a holder has a copy of a dropped bank of this name, in the same files."""
+        """Return whether a holder has a copy of a dropped bank with this name, in the same files."""
         with self._database.reading_once() as connection:
             values = {"key": bank.key, "holder": holder.id, "bank": bank.generation}
             return connection.execute(_EARLIER, values).first() is not None
 
     def confirm(self, bank: BankHeader, holder: Holder, revision: int) -> None:
-        """Record that a copy contains nothing that was erased up to a revision.
+        """Record that a copy has applied all erasures up to a revision.
 
         Raises:
             BankForgotten: the bank was dropped.
         """
         values = {"of": bank.generation, "by": holder.id, "to": revision}
-        while not self._changed(_CONFIRM, values):  # an older backup of the ledger was restored
+        while not self._changed(_CONFIRM, values):  # the ledger was restored from an older backup
             self.register(bank, holder)
 
     def delete(self, generation: int, holder: Holder) -> None:
@@ -140,11 +140,11 @@ class Copies:
         self._changed(_DELETE, {"of": generation, "by": holder.id})
 
     def delete_earlier(self, bank: BankHeader, holder: Holder) -> None:
-        """Record that a holder has deleted its copies of earlier banks of this name."""
+        """Record that a holder has deleted its copies of earlier banks with this name."""
         self._changed(_DELETE_EARLIER, {"key": bank.key, "by": holder.id, "besides": bank.generation})
 
     def delete_holder(self, holder: str) -> int:
-        """Record that all copies of a holder are deleted; return their number."""
+        """Record that all copies of a holder are deleted; return the number of copies."""
         return self._changed(_DELETE_HOLDER, {"by": holder})
 
     def _changed(self, statement: Executable, values: Values) -> int:
@@ -153,10 +153,10 @@ class Copies:
 
 
 def note_erasure(connection: Connection, bank: int, revision: int) -> tuple[BankCopy, ...]:
-    """Record that a revision erases something, so that every index behind it cleans its files.
+    """Record that a revision erases something, so that every copy behind it cleans its files.
 
     Returns:
-        The copies, which must confirm it.
+        The copies that must confirm the erasure.
     """
     connection.execute(_NOTE, {"bank": bank, "revision": revision})
     return _marked(connection, bank, revision)
@@ -213,7 +213,7 @@ _VALUES = {
     "process": bindparam("process", type_=copies.c.process.type),
     "opened_at": bindparam("now", type_=copies.c.opened_at.type),
     "erased": func.coalesce(erasures.c.revision, 0),
-    # A new folder may have the files of an older registration; memory is filled from the present revision.
+    # A new folder may contain files of an older registration. Copies in memory start from the current revision.
     "confirmed": case((bindparam("in_memory", type_=Boolean), banks.c.revision), else_=0),
 }
 _new = insert(copies).from_select(

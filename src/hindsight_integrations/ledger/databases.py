@@ -1,6 +1,6 @@
 """The ledger's databases: connections, transactions, schema, and everything specific to one SQL dialect.
 
-The rest of the package is SQLAlchemy Core and runs on either.
+The rest of `ledger/` uses SQLAlchemy Core and works with both dialects.
 """
 
 from __future__ import annotations
@@ -35,27 +35,29 @@ from hindsight_integrations.ledger.sql import changes, raw
 from hindsight_integrations.ledger.values import Scrub
 from hindsight_integrations.model.clock import Clock
 
-APPLICATION_ID = 0x484D454D  # "HMEM": ledgers from schema version 1 on
+APPLICATION_ID = 0x484D454D  # "HMEM": ledgers since schema version 1
 DEVELOPMENT_ID = 0x48494E44  # "HIND": ledgers of development versions, which had other tables
 SCHEMA_VERSION = 1
 
 LEDGER_FILE = "ledger.sqlite"
 BUSY_MILLISECONDS = 5000
-# More than the package has; the driver's default of 128 would re-prepare many each turn.
+# More than the package has. With the driver's default of 128, many statements would be prepared again in each turn.
 CACHED_STATEMENTS = 1000
-CACHE_KIBIBYTES = 16_384  # of the writer's connection
-READER_CACHE_KIBIBYTES = 4_096  # per reader thread; the system's file cache backs it, so recall is no slower
-_PRIMARY_CODE = 0xFF  # extended SQLite result codes keep the primary one in their low byte
+CACHE_KIBIBYTES = 16_384  # page cache of the writer's connection
+READER_CACHE_KIBIBYTES = (
+    4_096  # page cache per reader thread; small, because the system's file cache backs it
+)
+_PRIMARY_CODE = 0xFF  # the low byte of an extended SQLite result code is the primary code
 
 
 @contextmanager
 def converted(path: Path | str) -> Iterator[None]:
-    """Run a block and convert database exceptions to the package's own.
+    """Run a block and convert database exceptions to this package's errors.
 
     Raises:
-        LedgerBusy: another connection holds the database for longer than the busy timeout.
+        LedgerBusy: another connection held the database for longer than the busy timeout.
         LedgerReadOnly: the file cannot be written.
-        LedgerFailed: anything else: damage, a full disk, an I/O error.
+        LedgerFailed: any other failure, such as damage, a full disk or an I/O error.
         InvalidRequest: a text is not valid Unicode.
     """
     try:
@@ -74,14 +76,14 @@ def not_unicode(error: UnicodeEncodeError) -> InvalidRequest:
 
 
 def _convert(error: BaseException | None, path: Path | str) -> StorageError:
-    # Errors raised by the Python binding itself carry no SQLite code.
+    # Errors raised by Python's sqlite3 module itself have no SQLite code.
     code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return LedgerBusy(path, None)
     if code == sqlite3.SQLITE_READONLY:
         return LedgerReadOnly(path, str(error))
-    if str(error).startswith("Could not decode"):  # the rest of that message quotes the text itself
-        return LedgerFailed(path, "a text in it is damaged; doctor(deep=True) names the memories that are")
+    if str(error).startswith("Could not decode"):  # the rest of the message quotes the text
+        return LedgerFailed(path, "a stored text is damaged; doctor(deep=True) lists the damaged memories")
     return LedgerFailed(path, str(error))
 
 
@@ -89,12 +91,12 @@ def _convert(error: BaseException | None, path: Path | str) -> StorageError:
 def _dialect() -> Engine:
     """Return the SQLite dialect and engine settings shared by all ledgers of this process."""
     engine = create_engine("sqlite://")
-    with engine.connect():  # detects the features of this SQLite version
+    with engine.connect():  # SQLAlchemy detects the features of this SQLite version here
         return engine
 
 
 def engine_of(connect: Callable[[], sqlite3.Connection]) -> Engine:
-    """Create an engine that opens every connection with `connect`."""
+    """Create an engine that opens connections with `connect`."""
     parent = _dialect()
     pool = NullPool(connect)  # type: ignore[arg-type] # a connection of the standard library's driver
     return Engine(
@@ -102,20 +104,20 @@ def engine_of(connect: Callable[[], sqlite3.Connection]) -> Engine:
     )
 
 
-OPTIONS = {"preserve_rowcount": True}  # the number of rows an INSERT added is read
+OPTIONS = {"preserve_rowcount": True}  # needed to read the number of rows that an INSERT added
 _COMPILED: dict[Any, Any] = {}
-"""Compiled statements. All are constants of this package, so their number is bounded."""
+"""Cache of compiled statements. All statements are constants of this package, so the cache is bounded."""
 
 
 class Database:
-    """An open database. Each use is one transaction: read blocks see one state, write blocks exclude each other.
+    """An open database. Each use is a transaction: read blocks see one state, and write blocks exclude each other.
 
     Attributes:
         path: the data directory or address, for messages.
-        read_only: whether `writing` refuses.
+        read_only: whether `writing` raises an error.
         accept_loss: whether to continue when committed data turns out to be missing.
         clock: the ledger's clock.
-        shared: whether other processes may write to it at the same time.
+        shared: whether other processes may write to the database at the same time.
     """
 
     shared = False
@@ -129,7 +131,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Open a read transaction; nested blocks of a thread share it and see the same state.
+        """Open a read transaction. Nested blocks of a thread share it and see the same state.
 
         Raises:
             EngineClosed: after `close`.
@@ -148,36 +150,37 @@ class Database:
                     self._open_readers.connection = None
 
     def reading_once(self) -> AbstractContextManager[Connection]:
-        """Open a read block for a single statement; on PostgreSQL it saves two round trips."""
+        """Open a block for a single read statement, which saves two round trips on PostgreSQL."""
         return self.reading()
 
     @contextmanager
     def writing(self, bank: str | None = None) -> Iterator[Connection]:
-        """Open a write transaction; it commits at the end of the block and rolls back on an exception.
+        """Open a write transaction. It commits at the end of the block and rolls back on an exception.
 
         Args:
-            bank: the bank it changes, which no other block changes meanwhile; None for changes of single rows.
+            bank: the bank that the block changes, to which no other block writes meanwhile; None for changes of single
+                rows.
 
         Raises:
             EngineClosed: after `close`.
-            LedgerReadOnly: opened read-only.
-            BankLocked: another process holds the bank for longer than the time limit.
+            LedgerReadOnly: the database was opened read-only.
+            BankLocked: another process held the bank for longer than the time limit.
         """
         with self._writer(bank), self.committing() as connection:
             yield connection
 
     def deciding(self, bank: str) -> AbstractContextManager[Connection]:
-        """Lock a bank for reads that lead to a `committing` block; other writers of the bank wait.
+        """Lock a bank for reads that lead to a `committing` block. Other writers of the bank wait.
 
         Raises:
             EngineClosed: after `close`.
-            LedgerReadOnly: opened read-only.
-            BankLocked: another process holds the bank for longer than the time limit.
+            LedgerReadOnly: the database was opened read-only.
+            BankLocked: another process held the bank for longer than the time limit.
         """
         raise NotImplementedError
 
     def committing(self) -> AbstractContextManager[Connection]:
-        """Run a block in this thread's write transaction and commit it; only inside `writing` or `deciding`."""
+        """Run a block in this thread's write transaction and commit it. Only inside `writing` or `deciding`."""
         raise NotImplementedError
 
     def scrub(self) -> Scrub:
@@ -185,23 +188,23 @@ class Database:
         raise NotImplementedError
 
     def problems(self) -> tuple[str, ...]:
-        """Return the problems the database finds in its own files."""
+        """Return the problems that the database finds in its own files."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Wait for running reads and writes, close every connection and release the lock. Idempotent."""
+        """Wait for running reads and writes, close every connection and release the lock. Can be called more than once."""
         raise NotImplementedError
 
     def _writer(self, bank: str | None) -> AbstractContextManager[None]:
-        """Hold a connection for writing, and the bank's lock."""
+        """Hold a connection for writing, and the lock of the bank."""
         raise NotImplementedError
 
     def _read_transaction(self) -> AbstractContextManager[Connection]:
-        """Open a transaction whose selects all see one state."""
+        """Open a transaction in which all selects see one state."""
         raise NotImplementedError
 
     def _converted(self) -> AbstractContextManager[None]:
-        """Convert the driver's exceptions to the package's own."""
+        """Convert the driver's exceptions to this package's errors."""
         raise NotImplementedError
 
     def _check_open(self) -> None:
@@ -210,11 +213,11 @@ class Database:
 
 
 class SqliteDatabase(Database):
-    """SQLite: one process writes.
+    """SQLite, to which only one process writes.
 
-    On disk, WAL lets readers continue while the writer decides and commits. The shared cache of an in-memory
-    database has no WAL (a reader gets SQLITE_LOCKED or sees half a commit), so a gate keeps readers out
-    during the commit.
+    With files, WAL mode lets readers continue while the writer decides and commits. An in-memory database with a shared
+    cache has no WAL (a reader would get SQLITE_LOCKED or see half a commit), so a gate keeps readers out during the
+    commit.
     """
 
     def __init__(
@@ -245,7 +248,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def deciding(self, bank: str) -> Iterator[Connection]:
-        """Hold the writer for reads that lead to a `committing` block; other writers wait."""
+        """Hold the writer for reads that lead to a `committing` block. Other writers wait."""
         with self._writer(bank):
             try:
                 self._begin(self._main)
@@ -255,7 +258,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def committing(self) -> Iterator[Connection]:
-        """Run a block in the writer's transaction; after the commit, update the high-water mark beside the file."""
+        """Run a block in the writer's transaction. After the commit, update the high-water mark beside the file."""
         mark = None
         with self._gate.exclusive() if self._shared_cache else nullcontext():
             try:
@@ -273,19 +276,19 @@ class SqliteDatabase(Database):
             self._high_water.write(mark)
 
     def begin(self, loss: Loss | None) -> None:
-        """Record a loss the user accepts, then reset the high-water mark. Call once, after opening for writing."""
+        """Record a loss that the user accepts, and reset the high-water mark. Call once, after opening for writing."""
         if loss:
             with self.writing() as connection:
                 accept(connection, loss)
         with self.writing() as connection:
-            own = state_of(connection)  # after the transaction above was counted
+            own = state_of(connection)  # includes the transaction above
         if self._high_water and self._high_water.read()[-1:] != [own]:
             self._high_water.restart(own)
 
     def scrub(self) -> Scrub:
-        """Vacuum and truncate the write-ahead log, so that no free page and no log frame keeps erased data.
+        """Vacuum and truncate the write-ahead log, so that neither free pages nor log frames contain erased data.
 
-        Readers of this process wait meanwhile. An in-memory database needs no scrubbing.
+        Readers of this process wait until it is done. An in-memory database needs no scrubbing.
         """
         if self.read_only:
             return Scrub.NOT_OURS
@@ -304,7 +307,7 @@ class SqliteDatabase(Database):
         return tuple(row[0] for row in rows if row[0] != "ok")
 
     def close(self) -> None:
-        """Wait for running reads and writes, close every connection and release the lock. Idempotent."""
+        """Wait for running reads and writes, close every connection and release the lock. Can be called more than once."""
         with self._one_writer, self._gate.exclusive():
             if self._closed:
                 return
@@ -339,7 +342,7 @@ class SqliteDatabase(Database):
         return converted(self.path)
 
     def _reader(self) -> Connection:
-        """Return this thread's read-only connection; close those of threads that have ended."""
+        """Return this thread's read-only connection, and close the connections of threads that have ended."""
         thread = threading.current_thread()
         if connection := self._readers.get(thread):
             return connection
@@ -356,7 +359,7 @@ class SqliteDatabase(Database):
         connection = sqlite3.connect(
             self._uri,
             uri=True,
-            isolation_level=None,  # this class begins and ends transactions, not the driver
+            isolation_level=None,  # this class, not the driver, begins and ends transactions
             check_same_thread=False,  # `close` closes the readers of other threads
             timeout=BUSY_MILLISECONDS / 1000,
             cached_statements=CACHED_STATEMENTS,
@@ -366,7 +369,7 @@ class SqliteDatabase(Database):
         return connection
 
     def _begin(self, connection: Connection) -> None:
-        """Begin the transaction now; the driver would begin it only at the first write."""
+        """Begin the transaction now. The driver would begin it only at the first write."""
         connection.begin()
         writes = connection is self._main and not self._shared_cache and not self.read_only
         raw(connection).execute("BEGIN IMMEDIATE" if writes else "BEGIN")
@@ -391,10 +394,10 @@ class SqliteDatabase(Database):
         if not self.read_only and not self._shared_cache:
             main.execute("PRAGMA secure_delete = ON")
             if main.execute("SELECT 1 FROM unscrubbed LIMIT 1").fetchone():
-                self._scrubbed()  # killed between an erasure and its scrubbing
+                self._scrubbed()  # the process was killed between an erasure and its scrub
 
     def _scrubbed(self) -> Scrub:
-        """Scrub outside any transaction, while no connection of this process is inside one. A full disk postpones it."""
+        """Scrub while no connection of this process is inside a transaction. A full disk postpones it."""
         try:
             raw(self._main).execute("VACUUM")
         except sqlite3.OperationalError as error:
@@ -412,15 +415,15 @@ class SqliteDatabase(Database):
 
 
 def is_created(connection: sqlite3.Connection, path: Path) -> bool:
-    """Return whether a database holds this schema; False for an empty one.
+    """Return whether a database contains this schema; False if it is empty.
 
     Args:
-        connection: may be read-only.
+        connection: a connection, which may be read-only.
         path: the data directory, for messages.
 
     Raises:
         SchemaMismatch: a development version or a newer version wrote it.
-        LedgerFailed: it belongs to another application.
+        LedgerFailed: the database belongs to another application.
     """
     application, version, objects = connection.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
@@ -431,7 +434,7 @@ def is_created(connection: sqlite3.Connection, path: Path) -> bool:
     if application == DEVELOPMENT_ID:
         raise SchemaMismatch(path, version, SCHEMA_VERSION, development=True)
     if application != APPLICATION_ID:
-        raise LedgerFailed(path, "it is a database of another application")
+        raise LedgerFailed(path, "the database belongs to another application")
     if version != SCHEMA_VERSION:
         raise SchemaMismatch(path, version, SCHEMA_VERSION)
     return True
@@ -447,7 +450,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _create_in_memory(connection: sqlite3.Connection) -> None:
-    """Copy the schema into an empty in-memory database from an image, five times faster than creating it."""
+    """Copy the schema into an empty in-memory database from an image, which is five times faster than creating it."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as source:
         source.deserialize(_image())
         source.execute("UPDATE ledger SET id = lower(hex(randomblob(16))), token = randomblob(8)")

@@ -1,4 +1,4 @@
-"""Correction of a unit in place, with an audit row that does not keep the old text."""
+"""Correction of a unit in place. The audit row does not contain the old text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from hindsight_integrations.model.writes import UnitWrite, WriteSet
 
 _REBUILT = [code for (kind, _), code in LINK_CODES.items() if kind in (LinkType.TEMPORAL, LinkType.SEMANTIC)]
 
-# New values are bound by column name.
+# Parameters are named after the columns.
 _UPDATE_UNIT = update(units).where(in_bank(units, "of"), units.c.id == bindparam("row"))
 _UPDATE_UNITS = update(units).where(in_bank(units, "of"), among(units.c.id, "rows"))
 _UPDATE_VECTOR = update(vectors).where(in_bank(vectors, "of"), vectors.c.unit == bindparam("row"))
@@ -62,13 +62,13 @@ class UnitEditor(UnitReader):
         self._database, self._schedule = database, schedule
 
     def edit(self, bank: str, edit: UnitEdit, made_at: datetime) -> int:
-        """Correct a unit in place and return the new revision, in whose feed the unit appears again.
+        """Correct a unit in place. Return the new revision, at which the feed reports the unit again.
 
-        The old text is not kept; the audit records when and which fields changed. Evidence that was judged by the old
-        text (of this fact, or against this opinion) is deleted, and `facts_since` returns its facts again.
+        The old text is not kept; the audit row records which fields changed and when. Evidence that was judged by the old text
+        (of this fact, or against this opinion) is deleted, so that `facts_since` returns those facts again.
 
         Raises:
-            InvalidRequest: the unit, or a unit it is linked to, is not in the bank.
+            InvalidRequest: the bank does not contain the unit, or a unit it links to.
             MemoryDamaged: the stored unit is damaged.
         """
         with self._database.writing(bank) as connection:

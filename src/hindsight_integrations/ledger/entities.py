@@ -1,4 +1,4 @@
-"""Entities: writing; lookup by name, by shared token and by unit; and logged manual changes."""
+"""Entities: writing them; lookup by name, by shared token and by unit; and logged manual changes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ from hindsight_integrations.model.units import OBSERVED_NETWORKS, UnitKind
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
 
 _ENTITY = entities.c["id", "entity_id", "name", "type", "role", "names", "mentions", "last_seen"]
-"""An entity's row id and the columns that `entity_from` reads."""
+"""An entity's row id, and the columns that `entity_from` reads."""
 
 _BY_IDS = select(*_ENTITY).where(entities.c.bank == bindparam("bank"), among(entities.c.entity_id, "ids"))
 _ADD_ENTITIES = insert(entities).returning(entities.c.entity_id, entities.c.id)
@@ -162,17 +162,17 @@ _COUNT_MENTIONS = (
 
 
 def write_mentions(target: CommitTarget, writes: WriteSet, units: Mapping[str, int]) -> None:
-    """Insert new mentions and count them on their entities; mentions in observations are not counted.
+    """Insert new mentions and count them on their entities. Mentions in observations are not counted.
 
     Entities that gain valid facts are marked as changed by this revision.
 
     Args:
-        target: where to write.
-        writes: the write set; its units and entities are already stored.
+        target: the commit.
+        writes: the write set. Its units and entities must already be stored.
         units: row ids of the units that the write set mentions, by unit id.
 
     Raises:
-        InvalidRequest: a mention names an entity that is not in the bank.
+        InvalidRequest: a mention refers to an entity that the bank does not contain.
     """
     if not writes.mentions:
         return
@@ -193,18 +193,18 @@ def _add_mentions(target: CommitTarget, new: Iterable[tuple[int, int, str]]) -> 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Details of an entity change, from which it can be undone.
+    """Details of an entity change, which are needed to undo it.
 
     Attributes:
-        entity_id: the entity kept, split or given aliases.
-        other_id: the entity merged away or split off; empty for an alias.
+        entity_id: the entity that was kept, split or given aliases.
+        other_id: the entity that was merged into it or split off; empty for an alias.
         names: normalised names that were moved or added.
-        units: ids of units whose mention moved, except those that mention both entities.
+        units: ids of units whose mention moved, except units that mention both entities.
         shared: (unit id, text of the removed mention) for units that mentioned both entities of a merge.
         name: canonical name of the other entity.
-        type: its type.
-        role: its role.
-        other_names: all names of the other entity, in order; for an alias, all names that were passed, including those
+        type: type of the other entity.
+        role: role of the other entity.
+        other_names: all names of the other entity, in order. For an alias, all names that were passed, including those that
             the entity had already.
     """
 
@@ -233,7 +233,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class LoggedChange:
-    """One row of the audit log; `detail` is a `Moved` as JSON."""
+    """A row of the audit log. `detail` is a `Moved` as JSON."""
 
     id: int
     kind: EntityChangeKind
@@ -263,11 +263,11 @@ def check_undoable(change: LoggedChange | None, change_id: int, later: list[Logg
     """Return the change if it can be undone.
 
     Raises:
-        InvalidRequest: it is unknown or already undone, or a later change that is not undone involves one of
-            its entities.
+        InvalidRequest: the change is unknown or already undone, or a later change involves one of its entities and has not
+            been undone.
     """
     if change is None or change.undone:
-        reason = "there is no such change" if change is None else "it was undone already"
+        reason = "there is no such change" if change is None else "it is already undone"
         raise InvalidRequest("change_id", f"{change_id}: {reason}", "See entity_changes().")
     ours = {change.moved.entity_id, change.moved.other_id} - {""}
     for other in later:
@@ -279,13 +279,13 @@ def check_undoable(change: LoggedChange | None, change_id: int, later: list[Logg
 def exact_names(entity_id: str, name: str, log: Sequence[LoggedChange]) -> frozenset[str]:
     """Return an entity's certain names: its canonical name and the aliases set by hand.
 
-    All other names come from resolution, which also accepts similar names. A manual merge adds the names that were
-    certain for the merged entity at that time.
+    All other names were assigned by entity resolution, which also accepts similar names. A manual merge adds the names that
+    were certain for the merged entity at that time.
 
     Args:
         entity_id: the entity.
         name: its canonical name.
-        log: all manual changes in the bank, oldest first.
+        log: all manual changes of the bank, oldest first.
     """
     exact = {normalise_name(name)}
     for place, change in enumerate(log):
@@ -384,14 +384,14 @@ class EntityReader(Reader):
     """Reads of entities."""
 
     def named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:
-        """Return the entity of each normalised name or alias; unknown ones are left out.
+        """Return the entity with each normalised name or alias; unknown names are omitted.
 
-        If several entities share a name, the most mentioned one wins; use `find` to get all.
+        If several entities share a name, the most mentioned one is returned; `find` returns all of them.
         """
         return {name: entity for name, (_, entity) in self.named_rows(bank, names).items()}
 
     def named_rows(self, bank: str, names: Sequence[str]) -> dict[str, tuple[int, Entity]]:
-        """Return the same entities with their row ids, which are their ids in the graph. One select."""
+        """Return the same entities with their row ids, which are also their ids in the graph. Uses one select."""
         best: dict[str, tuple[int, Entity]] = {}
         with self._at(bank) as (connection, row):
             for name, entity, *fields in connection.execute(_BY_NAMES, {"bank": row, "names": names}):
@@ -400,7 +400,7 @@ class EntityReader(Reader):
         return best
 
     def find(self, bank: str, name: str) -> list[Entity]:
-        """Return all entities with that id or exact normalised name, by mentions (descending), then id."""
+        """Return all entities with this id or exact normalised name, by mentions (descending), then id."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "name": name}
             return [entity_from(entity[1:]) for entity in connection.execute(_BY_NAME_OR_ID, values)]
@@ -413,10 +413,10 @@ class EntityReader(Reader):
             return [entity_from(entity[1:]) for entity in connection.execute(statement, values)]
 
     def candidates(self, bank: str, names: Sequence[str], limit: int) -> dict[str, list[Entity]]:
-        """Return the entities that have each normalised name, share a whole token with it, or are one edit away.
+        """Return the entities that have each normalised name, share a whole token with it, or differ by one edit.
 
-        At most `limit` per name: exact names first, then by shared blocks, mentions and id. Tokens shared by very many
-        entities are skipped. This never scans all entities.
+        Returns at most `limit` per name: exact names first, then by shared blocks, mentions and id. Tokens shared by very
+        many entities are skipped, so that no lookup scans all entities.
         """
         keys = {name: blocking_keys(name) for name in names}
         exact: dict[str, set[int]] = defaultdict(set)
@@ -441,9 +441,9 @@ class EntityReader(Reader):
         return candidates
 
     def neighbours(self, bank: str, entity_ids: Sequence[str]) -> dict[str, frozenset[str]]:
-        """Return the names each entity was recently mentioned with, at most 50 (co-occurrence, paper eq. 2).
+        """Return the names recently mentioned together with each entity, at most 50 (co-occurrence, paper eq. 2).
 
-        Unknown entities, and those never mentioned with another, are left out.
+        Unknown entities, and entities never mentioned with another, are omitted.
         """
         met: dict[str, list[str]] = {}
         with self._at(bank) as (connection, row):
@@ -455,9 +455,9 @@ class EntityReader(Reader):
         return {entity_id: frozenset(others) for entity_id, others in met.items() if others}
 
     def of_units(self, bank: str, ids: IntArray) -> dict[int, list[Entity]]:
-        """Return the entities mentioned by each unit (by row id), sorted by name; units without any are left out."""
+        """Return the entities that each unit (by row id) mentions, sorted by name; units without any are omitted."""
         by_unit: dict[int, list[Entity]] = defaultdict(list)
-        read: dict[int, Entity] = {}  # build each entity only once
+        read: dict[int, Entity] = {}  # so that each entity is built only once
         with self._at(bank) as (connection, row):
             values = {"bank": row, "units": ids.tolist()}
             for mention in connection.execute(_OF_UNITS, values).all():
@@ -468,7 +468,7 @@ class EntityReader(Reader):
         return dict(by_unit)
 
     def row_ids(self, bank: str, entity_ids: Sequence[str]) -> dict[str, int]:
-        """Return the row ids of entities, which are their ids in the graph."""
+        """Return the row ids of entities, which are also their ids in the graph."""
         with self._at(bank) as (connection, row):
             return entity_rows(connection, row, entity_ids)
 
@@ -480,7 +480,7 @@ class EntityReader(Reader):
     def exact_names(self, bank: str, entity_id: str) -> frozenset[str]:
         """Return an entity's certain normalised names: its canonical name and the aliases set by hand.
 
-        All its other names were matched by similarity.
+        All its other names were assigned by similarity.
         """
         with self._at(bank) as (connection, row):
             (entity,) = connection.execute(_BY_IDS, {"bank": row, "ids": [entity_id]})
@@ -584,7 +584,7 @@ _ADD_CHANGE = insert(entity_changes).returning(entity_changes.c.id)
 
 
 class _Editor:
-    """One manual change in one bank, at the revision it will create."""
+    """A manual change in one bank, at the revision that it will create."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         self.connection, self.name = connection, name
@@ -605,7 +605,7 @@ class _Editor:
         return self.entity(entity_id)
 
     def set_names(self, entity: _EntityRow, names: Iterable[str]) -> None:
-        """Replace the entity's names and its name index."""
+        """Replace the entity's names, and index them."""
         row, all_names = {"of": self.bank, "row": entity.row}, tuple(names)
         self.connection.execute(_DELETE_NAMES, row)
         self.connection.execute(_DELETE_BLOCKS, row)
@@ -613,12 +613,12 @@ class _Editor:
         _write_names(self.connection, self.bank, ((name, entity.row) for name in all_names))
 
     def move(self, source: _EntityRow, target: _EntityRow, unit_ids: Sequence[str]) -> None:
-        """Move the mentions in these units to another entity; units that already mention the target keep both."""
+        """Move the mentions in these units to another entity. A unit that already mentions the target keeps both mentions."""
         values = {"source": source.row, "target": target.row, "units": unit_ids}
         self.connection.execute(_MOVE_MENTIONS, {**values, "of_bank": self.bank, "at": self.revision})
 
     def end_observations(self, *changed: _EntityRow) -> None:
-        """Remove the observations of these entities; call it before their facts move to another entity."""
+        """Remove the observations of these entities. Call it before their facts move to another entity."""
         rows = [entity.row for entity in changed]
         remove_units(self.target, observations_of(self.connection, self.bank, rows))
 
@@ -648,7 +648,7 @@ _MARK_UNDONE = (
 
 
 class EntityEditor(EntityReader):
-    """Merges, splits and aliases of entities; each is logged and can be undone."""
+    """Merges, splits and aliases entities. Each change is logged and can be undone."""
 
     def __init__(self, at: At, database: Database, schedule: Schedule) -> None:
         super().__init__(at)
@@ -657,7 +657,7 @@ class EntityEditor(EntityReader):
     def merge(self, bank: str, keep: str, merged: str, made_at: datetime) -> EntityChange:
         """Move all names and mentions of entity `merged` to entity `keep`, and remove `merged`.
 
-        Observations made from the facts of either are removed, as they are by a split or an undo.
+        Observations made from the facts of either entity are removed. (A split and an undo do the same.)
         """
         with self._database.writing(bank) as connection:
             editor = _Editor(connection, bank)
@@ -686,7 +686,7 @@ class EntityEditor(EntityReader):
             return self._logged(editor, EntityChangeKind.MERGE, moved, made_at)
 
     def split(self, bank: str, split: EntitySplit, made_at: datetime) -> EntityChange:
-        """Split off a new entity of the same type with some of the names and mentions."""
+        """Move some names and mentions of an entity to a new entity of the same type."""
         with self._database.writing(bank) as connection:
             editor = _Editor(connection, bank)
             source = editor.entity(split.entity_id)
@@ -708,13 +708,13 @@ class EntityEditor(EntityReader):
             entity = editor.entity(entity_id)
             editor.set_names(entity, merged_names(entity.names, names))
             new = tuple(name for name in names if name not in entity.names)
-            # All names are logged, even existing ones, because a name that was only matched by similarity now counts as
-            # set by hand.
+            # Log all names, even existing ones, because a name that was only matched by similarity now counts as set by
+            # hand.
             moved = Moved(entity_id, names=new, other_names=tuple(names))
             return editor.log(EntityChangeKind.ALIAS, moved, made_at)
 
     def undo(self, bank: str, change_id: int) -> EntityChange:
-        """Undo a change; mentions retained since then stay where they are.
+        """Undo a change. Mentions that were retained after it stay where they are.
 
         Raises:
             InvalidRequest: the change is unknown or already undone, or a later change depends on it.
@@ -759,7 +759,7 @@ def set_graph_epoch(connection: Connection, bank: int, revision: int) -> None:
 
 
 def _undo_split(editor: _Editor, entity: _EntityRow, moved: Moved) -> None:
-    """Undo a split: all names and mentions of the new entity move back, including later ones."""
+    """Undo a split: move all names and mentions of the new entity back, including those added later."""
     other = editor.entity(moved.other_id)
     editor.end_observations(entity, other)
     texts = mention_texts(editor.connection, editor.bank, moved.other_id)

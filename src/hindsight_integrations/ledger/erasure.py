@@ -1,4 +1,4 @@
-"""Erasure: delete units and every trace of them from all tables, in one transaction."""
+"""Erasure: deletes units and every trace of them from all tables, in one transaction."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ BANK_CONTENT = (
     "entity_changes",
     "opinion_operations",
 )
-"""Tables emptied by `everything`; tables that depend on units and entities follow by foreign key."""
+"""Tables that `everything` empties. Foreign keys delete the rows of tables that depend on units and entities."""
 
 _CONTENT = {
     name: delete(metadata.tables[name]).where(metadata.tables[name].c.bank == bindparam("bank"))
@@ -120,7 +120,7 @@ _UNSCRUBBED = insert(unscrubbed).on_conflict_do_nothing()
 
 
 class _DryRun(Exception):
-    """Raised to roll back the transaction of a dry run, so that nothing is written."""
+    """Raised to roll back the transaction of a dry run."""
 
 
 class Eraser:
@@ -132,31 +132,29 @@ class Eraser:
     def erase(self, bank: str, erasure: Erasure, *, dry_run: bool = False) -> ForgetReceipt:
         """Erase the selected units and everything derived from them.
 
-        - A unit's vector, records, links, mentions, validity log, evidence and edits go with it, as do its
-          chunk's text, waiting tasks with its text, entities and names only it used, and record categories
-          left unused.
-        - Units it ended become valid again, unless something else ended them too; the receipt lists them.
-        - Items go with their document, except where messages or a time range are selected: then each item
-          goes with its own messages. Observations and opinions derived from a document go with any of its
-          items.
-        - Observations of the entities a fact mentions are deleted and made again from the remaining facts;
-          texts of mental models whose prompt contained the fact are deleted. Their questions, and the
-          directives, stay.
-        - Opinion wordings based on an erased fact, and later wordings, are deleted; the wording before
-          becomes valid again, and an opinion without any left is deleted. Selecting an opinion's unit erases
-          all its wordings.
+        - A unit is erased together with its vector, records, links, mentions, validity log, evidence and edits, the
+          text of its chunk, waiting tasks that contain its text, entities and names that only it used, and record
+          categories that become unused.
+        - Units that it had closed become valid again, unless something else closed them too. The receipt lists them.
+        - Items are erased with their document. If messages or a time range are selected, however, each item is erased
+          with its own messages. Observations and opinions derived from a document are erased with any of its items.
+        - Observations of the entities that an erased fact mentions are deleted and made again from the remaining facts.
+          Texts of mental models whose prompt contained the fact are deleted; their questions, and directives, stay.
+        - Opinion wordings based on an erased fact, and later wordings, are deleted. The wording before them becomes
+          valid again; an opinion without a remaining wording is deleted. Selecting an opinion's unit erases all its
+          wordings.
         - Reasons written by a model that may have read an erased text are blanked.
 
-        The feed's `removed` reports the row ids. Message keys (a hash, the thread and the message id) stay,
-        so that a replayed conversation does not bring the memory back; `everything` deletes them too.
+        The feed reports the row ids in `removed`. Message keys (a hash, the thread and the message id) are kept, so that
+        replaying a conversation does not bring the memory back; `everything` deletes them too.
 
         Args:
             bank: the bank.
-            erasure: what to erase; exactly one selector is set.
-            dry_run: report what would be erased, with names, and erase nothing.
+            erasure: what to erase; exactly one of its selectors is set.
+            dry_run: erase nothing, and report what would be erased, with names.
 
         Returns:
-            The receipt; its revision is unchanged if there was nothing to erase.
+            The receipt. Its revision is unchanged if there was nothing to erase.
         """
         with suppress(_DryRun), self._database.writing(bank) as connection:
             row = find_bank(connection, bank)
@@ -170,7 +168,7 @@ class Eraser:
         return replace(receipt, names=())
 
     def drop_bank(self, bank: str) -> ForgetReceipt:
-        """Delete a bank with all its content; the receipt has counts only, and the bank's last revision."""
+        """Delete a bank with all its content. The receipt has only counts and the bank's last revision."""
         with self._database.writing(bank) as connection:
             row = find_bank(connection, bank)
             memories = count_memories(connection, row.id)
@@ -182,9 +180,9 @@ class Eraser:
         return ForgetReceipt((), (), counts, row.revision, copies=copies)
 
     def scrub(self) -> Scrub:
-        """Rewrite the storage so that no erased data is left in it.
+        """Rewrite the storage so that it contains no erased data.
 
-        If the process is killed between `erase` and `scrub`, the next opening for writing scrubs.
+        If the process is killed between `erase` and `scrub`, the next opening for writing does it.
         """
         return self._database.scrub()
 
@@ -193,7 +191,7 @@ _REMOVE = insert(removed)
 
 
 def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetime) -> ForgetReceipt:
-    """Erase within the open transaction; the receipt contains names."""
+    """Erase within the open transaction. The receipt contains names."""
     target = CommitTarget(connection, row.id, row.revision + 1)
     names = _names(connection, row.id, erasure)
     whole = _whole_names(connection, row.id, names)
@@ -204,7 +202,9 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
     }
     chosen = _with_derived(connection, row.id, sorted(selected), erasure)
     places = reached_turns(connection, row.id, chosen, erasure, whole)
-    parents = documents_of(connection, row.id, chosen)  # the text of an item's document contained the item
+    parents = documents_of(
+        connection, row.id, chosen
+    )  # the text of an item's document contains the item's text
     touched = entities_to_sum_up(connection, row.id, [*chosen, *parents])
     chosen = sorted({*chosen, *waiting_of(connection, row.id, places)})
     kinds = _kinds_of(connection, row.id, chosen)
@@ -231,7 +231,7 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
     counts["mental_models"] = answers
     if not (chosen or others or gone.changes or any(counts.values())):
         return ForgetReceipt((), (), {}, row.revision)
-    # A running task may have read the data before the erasure and could write it back.
+    # A running task may have read the data before the erasure, and could write it back.
     take_back(connection, row.id, now)
     advance(connection, row.id, target.revision)
     copies = note_erasure(connection, row.id, target.revision)
@@ -258,7 +258,7 @@ _WINDOW = _NO_ITEMS.where(
         and_(units.c.mentioned_at >= bindparam("start"), units.c.mentioned_at < bindparam("end")),
     )
 )
-# Documents retained under the thread's id are not included; they have their own selector.
+# Documents retained with this thread id are not included; they have their own selector.
 _THREAD = _OF_BANK.where(units.c.thread == bindparam("thread"), units.c.document.is_(None))
 _MESSAGE = select(unit_sources.c.unit).where(
     unit_sources.c.bank == bindparam("bank"),
@@ -278,7 +278,7 @@ _ITEMS = select(units.c.id).where(in_bank(units), among(units.c.head, "rows"))
 
 
 def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
-    """Return row ids of the units an erasure selects."""
+    """Return the row ids of the units that an erasure selects."""
     values: dict[str, str | int] = {}
     if erasure.everything:
         statement = _OF_BANK
@@ -301,10 +301,10 @@ def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
 
 
 def _with_derived(connection: Connection, bank: int, rows: list[int], erasure: Erasure) -> list[int]:
-    """Add observations and opinions derived from the units. Selecting an opinion's unit includes all its wordings.
+    """Add observations and opinions derived from these units. Selecting an opinion's unit includes all its wordings.
 
-    Items go with their document, except where messages or a time range are selected. Whatever derives from an
-    item's document goes with the item.
+    Items are erased with their document, unless messages or a time range are selected. Everything derived from an item's
+    document is erased with the item.
     """
     if not rows:
         return []
@@ -321,7 +321,7 @@ def _with_derived(connection: Connection, bank: int, rows: list[int], erasure: E
 
 
 def _older(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
-    """Return row ids of the units mentioned before a time, filtered by tags if given."""
+    """Return the row ids of the units mentioned before a time, filtered by tags if given."""
     if erasure.before is None:
         return []
     older = connection.execute(_BEFORE, {"bank": bank, "before": to_micros(erasure.before)})
@@ -337,7 +337,7 @@ def _whole_names(connection: Connection, bank: int, names: Collection[str]) -> W
 
 
 def _whole(connection: Connection, bank: int, rows: list[int], whole: WholeNames) -> list[int]:
-    """Leave out units in which the names occur only inside longer names: Apollo 2 is not erased with Apollo."""
+    """Omit units that contain the names only as part of longer names: "Apollo 2" is not erased with "Apollo"."""
     if not whole or not rows:
         return rows
     texts = connection.execute(_TEXTS_OF, {"bank": bank, "rows": rows})
@@ -345,9 +345,9 @@ def _whole(connection: Connection, bank: int, rows: list[int], whole: WholeNames
 
 
 def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
-    """Return row ids of the units selected by id, and of those that mention a selected identifier or name.
+    """Return the row ids of units selected by id, and of units that mention a selected identifier or name.
 
-    The text, context and metadata of a unit are searched.
+    Searches the text, context and metadata of units.
     """
     rows: list[int] = []
     if erasure.units:
@@ -387,10 +387,10 @@ _CLOSE = (
 
 
 def _undo_endings(target: CommitTarget, rows: list[int]) -> list[int]:
-    """Restore the units that only these units ended; return their row ids, ascending. Call it while these still exist.
+    """Restore units that only these units closed; return their row ids, ascending. Call it before these units are deleted.
 
-    The ending is removed from the log too. Wordings of opinions have their own rules (`erase_opinions`).
-    Items whose document is erased become independent memories.
+    The closing event is deleted from the log too. Opinion wordings have their own rules (`erase_opinions`). Items whose
+    document is erased become independent memories.
     """
     if not rows:
         return []
@@ -424,12 +424,12 @@ _NAMES = select(entities.c.names).where(
 
 
 def _kinds_of(connection: Connection, bank: int, rows: list[int]) -> Sequence[tuple[str, str]]:
-    """Return (unit id, kind) by row id."""
+    """Return (unit id, kind) of each unit with these row ids."""
     return connection.execute(_KINDS, {"bank": bank, "rows": rows}).all() if rows else ()
 
 
 def _names(connection: Connection, bank: int, erasure: Erasure) -> frozenset[str]:
-    """Return the normalised names to erase: the selected ones, or all names of the selected entity."""
+    """Return the normalised names to erase: the selected names, or all names of the selected entity."""
     if erasure.names or erasure.entity is None:
         return frozenset({*erasure.names, *erasure.told})
     names = connection.scalar(_NAMES, {"bank": bank, "entity": erasure.entity})
@@ -452,13 +452,13 @@ _GOING = select(
         for table, columns in _HANGING.items()
     )
 )
-"""Statements that count the rows of other tables that are deleted with units."""
+"""Statements that count rows of other tables that are deleted together with units."""
 
 
 def _erase_some(
     connection: Connection, bank: int, rows: list[int], erasure: Erasure, traces: Traces
 ) -> tuple[ErasedNames, dict[str, int]]:
-    """Erase traces and names, then the units they are looked up from."""
+    """Erase traces and names, then the units, which are needed to find them."""
     counts = erase_traces(connection, bank, rows, erasure, traces)
     gone = erase_names(connection, bank, rows, erasure)
     if rows:
@@ -487,21 +487,21 @@ def _erase_all(connection: Connection, bank: int) -> tuple[ErasedNames, dict[str
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """Traces by which a task payload is recognised as containing erased data.
+    """Traces that identify task payloads with erased data.
 
     Attributes:
-        texts: texts of erased units. A message of any conversation that consists of one is removed; a payload of
-            `threads` or `documents` that contains one anywhere is deleted. Elsewhere the same words within a longer
-            text are somebody else's.
+        texts: texts of erased units. A message of any conversation that equals one is removed; a payload of `threads` or
+            `documents` that contains one anywhere is deleted. In other payloads, the same words inside a longer text are
+            considered unrelated.
         messages: (thread, message id) of erased messages, which are removed from payloads.
-        threads: conversations of the erased units; "" (retained without a thread) is not one conversation.
+        threads: conversations of the erased units. Messages retained without a thread ("") do not form a conversation.
         documents: documents of the erased units.
         document: payloads of this document are deleted.
         thread: messages of this thread are removed.
         window: messages sent in this interval are removed.
-        tags: restrict `window` to payloads with one of these tags; empty means all.
-        names: messages containing one of these names are removed.
-        identifiers: messages containing one of these identifiers, in any spelling, are removed.
+        tags: tags that limit `window` to payloads with one of them; empty means all payloads.
+        names: messages that contain one of these names are removed.
+        identifiers: messages that contain one of these identifiers, in any notation, are removed.
     """
 
     texts: frozenset[str] = frozenset()
@@ -517,7 +517,7 @@ class Traces:
 
 
 def without(payload: str, traces: Traces) -> str | None:
-    """Return the payload without erased data; None if no messages remain or it still contains erased data."""
+    """Return the payload without erased data; None if no messages remain or it would still contain erased data."""
     try:
         value: Json = json.loads(payload)
     except ValueError:
@@ -536,7 +536,7 @@ def without(payload: str, traces: Traces) -> str | None:
         return None
     if document:
         same_source = document in traces.documents
-    else:  # without a thread, a payload is of the erased conversation only if it contained an erased message
+    else:  # without a thread, a payload belongs to the erased conversation only if it contained an erased message
         same_source = thread in traces.threads if thread else kept != value
     if same_source and any(erased in text for text in _texts_in(kept) for erased in traces.texts):
         return None
@@ -552,7 +552,7 @@ def _cleaned(value: Json, thread: str, traces: Traces) -> Json:
 
 
 def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
-    """Return whether a value is a message to erase, or a payload with one text from such messages."""
+    """Return whether a value is a message to erase, or a payload whose single text came from such messages."""
     if not isinstance(value, dict) or "text" not in value:
         return False
     if value["text"] in traces.texts:
@@ -589,10 +589,10 @@ def _texts_in(value: Json) -> Iterable[str]:
 
 @dataclass(frozen=True, slots=True)
 class KeptNames:
-    """The names an entity keeps after an erasure.
+    """The names that an entity keeps after an erasure.
 
     Attributes:
-        name: its canonical name, replaced by one still in use if only erased units used it.
+        name: the canonical name; replaced by a name that is still used if only erased units used it.
         names: its normalised names, in order; never empty.
         dropped: normalised names that only erased units used.
     """
@@ -608,10 +608,10 @@ def kept_names(
     """Decide which names an entity keeps.
 
     Args:
-        name: its canonical name.
-        names: its normalised names, in order.
-        forgotten: texts of its mentions in the erased units.
-        remaining: texts of its other mentions, at least one, latest last.
+        name: the entity's canonical name.
+        names: the entity's normalised names, in order.
+        forgotten: names by which erased units mention it.
+        remaining: names by which other units mention it, at least one, latest last.
     """
     dropped = frozenset(map(normalise_name, forgotten)) - frozenset(map(normalise_name, remaining))
     spare = remaining[-1]
@@ -635,7 +635,7 @@ def _delete(connection: Connection, bank: int, table: Table, ids: Collection[int
 def erase_traces(
     connection: Connection, bank: int, rows: list[int], erasure: Erasure, traces: Traces
 ) -> dict[str, int]:
-    """Erase the traces of these units and of the selected document; return the number of rows erased per kind."""
+    """Erase the traces of these units and of the selected document; return the number of erased rows by kind."""
     return {
         "chunks": _erase_texts(connection, _CHUNKS, bank, rows, erasure.document),
         "documents": _erase_texts(connection, _DOCUMENTS, bank, rows, erasure.document),
@@ -644,7 +644,7 @@ def erase_traces(
     }
 
 
-# A chunk's hash stays, so that an equal chunk is not extracted again.
+# The hash of a chunk is kept, so that an equal chunk is not extracted again.
 _CHUNKS = (
     delete(chunks).where(chunks.c.bank == bindparam("bank"), chunks.c.document == bindparam("document")),
     update(chunks)
@@ -670,8 +670,8 @@ _DOCUMENTS = (
     )
     .values(context="", metadata="{}", tags="[]"),
 )
-"""Statements that delete the named document or its chunks; and for other documents, blank the chunks the units came
-from, or the context, metadata and tags of documents that lose their last unit.
+"""Statements for the selected document, which delete it or its chunks; and for other documents, which blank the chunks the
+units came from, or the context, metadata and tags of documents that lose their last unit.
 """
 
 
@@ -695,7 +695,7 @@ def _erase_texts(
 _PAYLOADS = select(tasks.c.id, tasks.c.payload).where(
     tasks.c.bank == bindparam("bank"), tasks.c.payload != "", tasks.c.payload != "{}"
 )
-# An error message of a task may quote its payload.
+# The error message of a task may quote its payload, so it is erased too.
 _REPLACE_PAYLOAD = (
     update(tasks)
     .where(in_bank(tasks, "of"), tasks.c.id == bindparam("task"))
@@ -731,10 +731,9 @@ _BLANK_EVENTS = (
 
 
 def _erase_reasons(connection: Connection, bank: int, rows: list[int]) -> int:
-    """Blank the author and reason of events caused by these units; return the number of events affected.
+    """Blank the author and reason of events that these units caused; return the number of affected events.
 
-    Events that are equal afterwards are merged into the newest one, because a unit's state depends on the order of its
-    log.
+    Events that become equal are merged into the newest one, because a unit's state depends on the order of its log.
     """
     events = connection.execute(_BY_UNITS, {"bank": bank, "rows": rows}).all() if rows else []
     if not events:
@@ -762,7 +761,7 @@ def traces_of(
     messages: set[Place],
     names: WholeNames,
 ) -> Traces:
-    """Collect the traces by which waiting tasks with these units, messages or names are recognised."""
+    """Collect the traces that identify waiting tasks with these units, messages or names."""
     erased = connection.execute(_SAID_WHERE, {"bank": bank, "rows": rows}).all()
     return Traces(
         texts=frozenset(unit.text for unit in erased if unit.text),
@@ -770,9 +769,9 @@ def traces_of(
         threads=frozenset(unit.thread for unit in erased if unit.document is None),
         documents=frozenset(unit.document for unit in erased if unit.document is not None),
         document=erasure.document,
-        # With `message`, `thread` only tells which conversation that message is of; the others stay.
+        # With `message`, `thread` only identifies the message's conversation, whose other messages stay.
         thread=erasure.thread if erasure.message is None else None,
-        # An erasure has either `window` or `before`, which reaches from the beginning of time.
+        # An erasure has either `window` or `before`, which means everything up to a time.
         window=erasure.window if erasure.before is None else Interval(EARLIEST, erasure.before),
         tags=frozenset(erasure.tags),
         names=names,
@@ -785,10 +784,10 @@ class ErasedNames:
     """The entities and names that an erasure removed.
 
     Attributes:
-        entities: ids of the entities erased.
-        names: normalised names that were erased, of erased entities and of those that stay, sorted.
-        lost: number of names removed from entities that stay.
-        changes: number of audit entries deleted.
+        entities: ids of the erased entities.
+        names: erased normalised names, of erased and of remaining entities, sorted.
+        lost: number of names removed from remaining entities.
+        changes: number of deleted audit entries.
     """
 
     entities: tuple[str, ...]
@@ -817,7 +816,7 @@ _MENTIONS = (
     .where(in_bank(mentions), among(mentions.c.entity, "entities"))
     .order_by(mentions.c.entity, mentions.c.unit)
 )
-# The mention count and the latest mention of an entity in the units that stay.
+# The mention count and the latest mention of an entity in the remaining units.
 _REMAINING = (
     select(mentions.c.entity, func.count(), func.max(units.c.mentioned_at))
     .join(units, refers(mentions.c.unit, units))
@@ -858,13 +857,13 @@ _DELETE_OBSERVING = delete(tasks).where(
 
 
 def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Erasure) -> ErasedNames:
-    """Erase entities and names that only these units used. Call it while the units still exist.
+    """Erase entities and names that only these units used. Call it before the units are deleted.
 
     Args:
         connection: the writer.
         bank: row id of the bank.
         rows: row ids of the units to be erased.
-        erasure: may name an entity, or some of its names, to erase in any case.
+        erasure: may select an entity, or some of its names, to be erased in any case.
     """
     touched = connection.execute(_TOUCHED, {"bank": bank, "rows": rows, "entity": erasure.entity}).all()
     if not touched:
@@ -902,7 +901,7 @@ def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Era
 def _keep_names(
     connection: Connection, bank: int, kept: dict[int, KeptNames], counts: dict[int, tuple[int, int | None]]
 ) -> None:
-    """Write the names and mention counts of entities that stay."""
+    """Write the names and mention counts of remaining entities."""
     rows, names, keys = [], [], []
     for entity, remaining in kept.items():
         count, latest = counts.get(entity, (0, None))
@@ -968,14 +967,14 @@ _WAITING_TEXTS = _WAITING.add_columns(units.c["text"])
 def reached_turns(
     connection: Connection, bank: int, rows: list[int], erasure: Erasure, names: WholeNames
 ) -> set[Place]:
-    """Return the messages whose text is to be erased: sources of the units, and messages that the erasure selects.
+    """Return the messages whose text must be erased: sources of the units, and messages that the erasure selects.
 
     Args:
         connection: the writer.
         bank: row id of the bank.
         rows: row ids of the units to be erased.
         erasure: what to erase.
-        names: names of the entity to erase, if any.
+        names: names of the entity to erase, if one is selected.
     """
     places: set[Place] = set()
     if rows:
@@ -994,7 +993,7 @@ def reached_turns(
 
 
 def _is_tagged(tags: str, erasure: Erasure) -> bool:
-    """Return whether a row's tags (JSON) match the erasure's tags; True if it has none."""
+    """Return whether a row's tags (JSON) match the erasure's tags. An erasure without tags matches all rows."""
     return not erasure.tags or not {*erasure.tags}.isdisjoint(json.loads(tags))
 
 
@@ -1003,7 +1002,7 @@ def _span(window: Interval) -> dict[str, int]:
 
 
 def waiting_of(connection: Connection, bank: int, places: set[Place]) -> list[int]:
-    """Return row ids of the turns that wait for extraction, among those of these messages."""
+    """Return the row ids of turns that wait for extraction, among these messages."""
     waiting = connection.execute(_WAITING_ROWS, {"bank": bank}) if places else ()
     return [unit for thread, message, unit in waiting if (thread, message) in places]
 
@@ -1028,9 +1027,9 @@ _DELETE_UNIT_TURN = _DELETE_TURN.where(turns.c.unit.is_not(None))
 
 
 def erase_turns(target: CommitTarget, places: set[Place]) -> tuple[int, int]:
-    """Erase the texts of these messages; return (number of kept texts erased, number of other rows changed).
+    """Erase the texts of these messages; return (number of stored texts erased, number of other rows changed).
 
-    Memories made from them that stay are reindexed without the erased words.
+    Remaining memories that were made from them are indexed again without the erased words.
     """
     rows = [
         {"at": target.revision, "of": target.bank, "in_thread": thread, "said": message}
@@ -1042,7 +1041,7 @@ def erase_turns(target: CommitTarget, places: set[Place]) -> tuple[int, int]:
 
 
 def _naming(connection: Connection, bank: int, names: WholeNames, identifiers: Collection[str]) -> set[Place]:
-    """Return the kept or waiting messages whose text or speaker contains a name as whole words, or an identifier."""
+    """Return stored or waiting messages whose text or speaker contains a name as whole words, or an identifier."""
     if not names and not identifiers:
         return set()
     kept = (

@@ -72,11 +72,11 @@ from hindsight_integrations.model.links import Edges, Mentions
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.model.watermark import IndexMark, Watermark
 
-BLOCK = 65_536  # number of links read at a time: 2 MB, for a bank of any size
-VECTORS_AT_ONCE = 8_192  # number of vectors read at a time: 12 MB at 384 dimensions
+BLOCK = 65_536  # number of links read at a time, 2 MB whatever the size of the bank
+VECTORS_AT_ONCE = 8_192  # number of vectors read at a time, 12 MB with 384 dimensions
 
 _CODE_SHIFT = 54
-_WEIGHT_STEPS = 2.0**53  # weights in [0, 1] are read as multiples of 1 / 2**53, without loss
+_WEIGHT_STEPS = 2.0**53  # weights in [0, 1] are read as multiples of 1 / 2**53, which is lossless
 
 NO_VALUES: Values = MappingProxyType({})
 
@@ -191,7 +191,7 @@ def _with_new_texts(*columns: ColumnElement[Any]) -> CompoundSelect[Any]:
 
 
 _TEXTS = _with_new_texts(units.c.id, units.c["text"])
-# A unit that is a message word for word has no other source text.
+# A unit that stores a message word for word has no other source text.
 _said = units.alias("said")
 _TOLD = (
     select(
@@ -243,7 +243,7 @@ _REMOVED = select(packed(removed.c.unit)).where(removed.c.bank == _BANK, removed
 
 
 Read: TypeAlias = Callable[[Executable, Values], list[Row]]
-"""Executes a select of a bank with these values."""
+"""Executes a select on the bank with these values."""
 
 
 def links_since(read: Read, since: int) -> Edges:
@@ -258,7 +258,7 @@ def links_since(read: Read, since: int) -> Edges:
 
 
 def _ordered(edges: Edges) -> bool:
-    """Return whether edges are already sorted by source, target and code, as they mostly are in a bank only added to."""
+    """Return whether edges are sorted by source, target and code, as they usually are if the bank only grew."""
     sources, targets = np.diff(edges.sources), np.diff(edges.targets)
     tied = (sources == 0) & (targets == 0) & (np.diff(edges.codes) <= 0)
     return not bool(np.any((sources < 0) | ((sources == 0) & (targets < 0)) | tied))
@@ -283,20 +283,20 @@ def _link_blocks(read: Read, since: int) -> Iterator[tuple[IntArray, IntArray, I
 
 
 def _first_links(since: int) -> dict[str, int]:
-    """Return the values of the select of the first links after `since`."""
+    """Return the parameters of the select for the first block of links after `since`."""
     last = int(np.iinfo(np.int64).max)
     return {"block": BLOCK, "since": since, "after_source": last, "after_target": 0, "after_code": 0}
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What a feed will be asked for, so that PostgreSQL can answer it together with the feed's first select.
+    """What will be read from a feed, so that PostgreSQL can answer all of it in one round trip.
 
     Attributes:
         bank: row id of the bank.
-        since: the revision after which everything is read.
+        since: the revision after which changes are read.
         more_than: number of mentions above which entities are read.
-        graph: whether links and mentions are read.
+        graph: whether links and mentions will be read.
     """
 
     bank: int
@@ -305,7 +305,7 @@ class Ahead:
     graph: bool
 
     def selects(self) -> Iterator[tuple[Executable, Values]]:
-        """Yield the selects with their values, apart from the bank."""
+        """Yield the selects with their values, except the bank."""
         after = {"since": self.since}
         parts: list[Executable] = [
             _REMOVED,
@@ -328,27 +328,27 @@ class Ahead:
 
 
 class Feed:
-    """A bank at one revision, and its changes after an earlier revision `since`; 0 gives everything.
+    """A bank at one revision, with its changes after an earlier revision `since`; `since=0` returns everything.
 
-    Each part takes its own `since`, because each index has its own watermark; parts that are not called are
-    not read. Arrays are in row order. Use it inside the block and on the thread that opened it.
+    Each method takes its own `since`, because each index has its own watermark. Only what is requested is read. Arrays
+    are in row order. Use a feed only inside its block and on the thread that opened it.
 
     Args:
-        connection: a connection that sees one state.
+        connection: a connection that sees one state of the ledger.
         bank: the bank's name.
-        database: the database it belongs to.
-        ahead: what will be asked for; None if that is unknown.
+        database: the database of the connection.
+        ahead: what will be read; None if unknown.
 
     Attributes:
         bank: the bank's row.
-        embedder: the embedder of its vectors; None if there are none.
+        embedder: the embedder of the bank's vectors; None if it has none.
     """
 
     def __init__(
         self, connection: Connection, bank: str, database: Database, ahead: Ahead | None = None
     ) -> None:
         selects, questions = [], []
-        if ahead and connection.dialect.name != "sqlite":  # which has no round trips to save
+        if ahead and connection.dialect.name != "sqlite":  # SQLite has no round trips to save
             selects = list(ahead.selects())
             questions = [(select, {"bank": ahead.bank, **values}) for select, values in selects]
         *answers, headers = ask(connection, *questions, (_HEADER, {"bank": bank}))
@@ -376,18 +376,18 @@ class Feed:
 
     @property
     def mark(self) -> Watermark:
-        """The watermark of the feed's commit, to which an index advances once it has applied everything."""
+        """The watermark of the newest commit. An index advances to it once it has applied all changes."""
         return self._mark
 
     def knows(self, mark: Watermark) -> bool:
-        """Return whether a watermark belongs to this bank's history; its revision is then a valid `since`.
+        """Return whether a watermark belongs to this bank's history, so that its revision is a valid `since`.
 
-        If it does not, the index belongs to another history (the bank was deleted and created again, a backup was
-        restored, or the ledger is another one) and must be rebuilt.
+        If not, the index belongs to another history (the bank was deleted and created again, a backup was restored, or
+        the ledger was replaced) and must be rebuilt.
 
         Raises:
-            LedgerLost: the watermark's commit is missing from this ledger or belongs to another ledger, and this loss
-                was not accepted. The index may be the only evidence of it.
+            LedgerLost: the watermark's commit is missing from this ledger or belongs to another ledger, and the user has
+                not accepted this loss. The index may be the only evidence of the loss.
         """
         if mark.revision not in self._tokens:
             rows = self._rows(TOKEN, _commit_of(self._bank, mark.revision))
@@ -402,11 +402,11 @@ class Feed:
 
     @property
     def graph_epoch(self) -> int:
-        """The last revision that changed links or mentions in place; older graphs must be rebuilt."""
+        """The last revision that changed links or mentions in place; graphs older than this must be rebuilt."""
         return self._graph_epoch
 
     def count(self) -> int:
-        """Return the number of units, including closed ones and waiting turns, as in a text index."""
+        """Return the number of units, including closed ones and turns that wait for extraction, as in a text index."""
         return self._number(_UNITS)
 
     def waiting(self) -> int:
@@ -414,18 +414,18 @@ class Feed:
         return self._number(_WAITING)
 
     def vector_count(self) -> int:
-        """Return the number of units with a vector; a turn retained while the embedder failed has none."""
+        """Return the number of units with a vector. A turn that was retained while the embedder failed has none."""
         return self._number(_VECTOR_COUNT)
 
     def columns(self, since: int) -> UnitColumns:
-        """Return the columns of units created, closed, restored or re-dated after `since`."""
+        """Return the columns of units that were created, closed, restored or re-dated after `since`."""
         return well_formed(partial(self._columns, since), self._connection, self._bank)
 
     def _columns(self, since: int, damaged: Collection[int]) -> UnitColumns:
         """Read the columns of all undamaged units changed after `since`.
 
         Raises:
-            ValueError: a column of some unit is not an integer.
+            ValueError: a column of a unit is not an integer.
         """
         wanted: tuple[Executable, Executable] = (_PACKED_COLUMNS, _WORDS)
         values: dict[str, object] = {"since": since}
@@ -434,7 +434,7 @@ class Feed:
             values["damaged"] = tuple(damaged)
         columns = [integers(text) for text in self._rows(wanted[0], values)[0]]
         if len({len(column) for column in columns}) > 1:
-            raise ValueError("not every column of the units is a whole number")
+            raise ValueError("a column of a unit is not an integer")
         order = np.argsort(columns[0], kind="stable")
         ids, types, starts, ends, mentioned, closed, tokens, compact, heads, lasting = (
             column[order] for column in columns
@@ -460,13 +460,13 @@ class Feed:
         )
 
     def embedded(self, since: int) -> IntArray:
-        """Return row ids of the units whose vectors were written after `since`, ascending."""
+        """Return the row ids of units whose vectors were written after `since`, ascending."""
         return self._ids(_EMBEDDED, since=since)
 
     def vectors(self, since: int) -> Iterator[tuple[IntArray, Matrix]]:
         """Yield row ids (n,) and vectors (n, dimension) written after `since`, in blocks of bounded size.
 
-        Each block is in row order, the blocks in commit order; the bank need not fit into memory.
+        Each block is in row order, and the blocks are in commit order. The bank need not fit into memory.
         """
         if read := self._ahead.get(_asked(_VECTORS, {"since": since})):
             yield _with_vectors(read)
@@ -475,15 +475,15 @@ class Feed:
         while rows := result.fetchmany(VECTORS_AT_ONCE):
             yield _with_vectors(rows)
 
-    def vectors_of(self, ids: IntArray) -> Matrix:
-        """Return the vectors (n, dimension) of these row ids, in row order; ids without one are left out."""
+    def vectors_of(self, ids: IntArray) -> tuple[IntArray, Matrix]:
+        """Return those of the row ids that have a vector, ascending, (n,), and their vectors, (n, dimension)."""
         rows = self._connection.execute(_VECTORS_OF, {"bank": self._bank, "ids": ids.tolist()}).all()
-        return _with_vectors(rows)[1] if rows else np.empty((0, 0), np.float32)
+        return _with_vectors(rows) if rows else (np.empty(0, np.int64), np.empty((0, 0), np.float32))
 
     def texts(self, since: int) -> tuple[IntArray, list[str]]:
-        """Return row ids and texts of units that were created, edited or lost a source turn after `since`.
+        """Return the row ids and texts of units that were created, edited or lost a source turn after `since`.
 
-        A reworded source turn counts too.
+        Units with a source turn that was reworded are included.
         """
         rows = self._rows(_TEXTS, {"since": since})
         rows.sort(key=lambda row: int(row[0]))
@@ -495,11 +495,10 @@ class Feed:
 
         Args:
             since: the same as for `texts`.
-            ids: its row ids.
+            ids: the row ids that `texts` returned.
 
 
-        The text is empty for a unit without sources besides itself. Edited messages appear in their latest
-        wording.
+        A unit that is its own only source has an empty text here. Edited messages appear in their latest version.
         """
         lines: dict[int, list[str]] = {}
         for unit, text, line in self._rows(_TOLD, {"since": since}):
@@ -507,7 +506,7 @@ class Feed:
         return ["\n".join(lines.get(row, ())) for row in ids.tolist()]
 
     def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:
-        """Return memories, links and mentions created after `since`; entities by row id. Waiting turns are left out."""
+        """Return memories, links and mentions created after `since`; entities as row ids. Waiting turns are omitted."""
         edges = links_since(self._rows, since)
         of_unit, of_entity = map(integers, self._rows(_MENTIONS, {"since": since})[0])
         order = np.lexsort((of_entity, of_unit))
@@ -520,41 +519,40 @@ class Feed:
         return ids[order], degrees[order]
 
     def item_units(self, since: int) -> ItemUnits:
-        """Return the texts of items added after `since`."""
+        """Return the searchable texts of items that were added after `since`."""
         rows = self._rows(_ITEM_UNITS, {"since": since})
         texts, of_items = (np.fromiter((row[at] for row in rows), np.int64, len(rows)) for at in (0, 1))
         return ItemUnits(texts, of_items, [namespace_from(row[2]) for row in rows])
 
     def removed(self, since: int) -> IntArray:
-        """Return row ids of units removed after `since`, ascending.
+        """Return the row ids of units that were removed after `since`, ascending.
 
-        They were erased, or were turns that are now extracted, or texts of items that were replaced or
-        deleted.
+        These are erased units, turns that have since been extracted, and texts of items that were replaced or deleted.
         """
         if since not in self._removed:
             self._removed[since] = self._ids(_REMOVED, since=since)
         return self._removed[since]
 
     def erased(self, since: int) -> bool:
-        """Return whether anything was erased after `since`; an index must then also clean its files."""
+        """Return whether anything was erased after `since`; an index must then clean its files too."""
         return self._last_erasure > since
 
     def roles(self) -> IntArray:
-        """Return row ids of entities with a role (user, agent, speaker), ascending."""
+        """Return the row ids of entities with a role (user, agent, speaker), ascending."""
         return self._ids(_ROLES)
 
     def _number(self, statement: Executable) -> int:
-        """Return the number a statement selects; 0 for NULL."""
+        """Return the number that a statement selects; 0 for NULL."""
         return int(self._rows(statement)[0][0] or 0)
 
     def _ids(self, statement: Executable, **values: int) -> IntArray:
-        """Return the packed column a statement selects, ascending."""
+        """Return the packed column that a statement selects, ascending."""
         ids = integers(self._rows(statement, values)[0][0])
         ids.sort()
         return ids
 
     def _rows(self, statement: Executable, values: Values = NO_VALUES) -> list[Row]:
-        """Execute a select of the bank with these values, unless it was answered ahead."""
+        """Execute a select on the bank with these values, unless its result was already read ahead."""
         rows = self._ahead.get(_asked(statement, values))
         return fetched(self._connection, statement, {"bank": self._bank, **values}) if rows is None else rows
 
@@ -564,14 +562,14 @@ def _commit_of(bank: int, revision: int) -> dict[str, int]:
 
 
 def _asked(select: Executable, values: Values) -> tuple[object, ...]:
-    """Return a select with its values as the key of a mapping."""
+    """Return a select and its values as a hashable key."""
     return select, *sorted(values.items())
 
 
 def _words(
     ids: IntArray, rows: Sequence[Any]
 ) -> tuple[list[tuple[str, ...]], list[tuple[str, str]], list[str]]:
-    """Return tags, (thread, speaker) and metadata of units (`ids`, ascending); `rows` lists those with any."""
+    """Return tags, (thread, speaker) and metadata of units (`ids`, ascending). `rows` has only units with one of these."""
     tags: list[tuple[str, ...]] = [()] * len(ids)
     speakers, metadata = [("", "")] * len(ids), [""] * len(ids)
     places = np.searchsorted(ids, np.fromiter((row[0] for row in rows), np.int64, len(rows)))
@@ -586,6 +584,6 @@ def _with_vectors(rows: Sequence[Any]) -> tuple[IntArray, Matrix]:
     """Return row ids (n,), ascending, and their vectors (n, dimension)."""
     rows = sorted(rows, key=lambda row: int(row[0]))
     ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
-    # A bytearray gives the caller a writable array without a second copy.
+    # A bytearray makes the caller's array writable without a second copy.
     matrix = np.frombuffer(bytearray().join(row[1] for row in rows), "<f4").reshape(len(rows), -1)
     return ids, matrix

@@ -1,4 +1,4 @@
-"""Items: reading, writing, expiry and erasure; each write is its own transaction."""
+"""Items: reading, writing, expiry and erasure. Each write is a transaction of its own."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ _KEYS = _OF_BANK, _IN_NAMESPACE, among(items.c.key, "keys")
 _after = bindparam("after", type_=String)
 _UNDER = _OF_BANK, items.c.namespace >= bindparam("first"), or_(_after.is_(None), items.c.namespace < _after)
 _ALIVE = or_(items.c.expires_at.is_(None), items.c.expires_at > bindparam("now"))
-# Few items expire. Without this condition, SQLite would read all items of the bank instead of the index of expiring
-# ones.
+# Few items expire. Without this condition, SQLite would read all items of the bank instead of using the index of
+# expiring items.
 _EXPIRING = unindexed(items.c.bank) == bindparam("of"), items.c.expires_at.is_not(None)
 
 _COLUMNS = "id", "namespace", "key", "value", "created_at", "updated_at", "expires_at", "checksum"
@@ -149,14 +149,14 @@ _DELETE_DONE = delete(tasks).where(*_expiry_tasks, tasks.c.state == TaskState.DO
 
 SOONEST = timedelta(
     seconds=1
-)  # items that expire together are deleted together; expired items are hidden anyway
+)  # items with the same expiry time are deleted together; expired items are hidden until then
 
 
 class ItemReader(Reader):
     """Reads of items."""
 
     def get(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> list[Item | None]:
-        """Return the item of each key, or None."""
+        """Return the item of each key, or None if it does not exist."""
         with self._at(bank) as (connection, row):
             rows = [
                 item
@@ -167,7 +167,7 @@ class ItemReader(Reader):
         return [by_key.get((tuple(namespace), key)) for namespace, key in keys]
 
     def at_rows(self, bank: str, rows: Sequence[int], now: datetime) -> dict[int, Item]:
-        """Return items by row id; unknown ones are left out."""
+        """Return items by row id; unknown row ids are omitted."""
         with self._at(bank) as (connection, row):
             values = {"rows": rows, "of": row, "now": to_micros(now)}
             return dict(_sound(bank, fetched(connection, _BY_ROWS, values)))
@@ -186,10 +186,10 @@ class ItemReader(Reader):
 
         Args:
             bank: the bank.
-            prefix: labels; empty means all.
+            prefix: first labels of the namespaces; empty means all.
             now: the current time.
-            searchable: True: only items with indexed texts; False: only items without; None: both.
-            limit: maximum number.
+            searchable: True selects items with indexed texts, False items without, None both.
+            limit: maximum number of items.
             offset: number of items to skip.
         """
         with self._at(bank) as (connection, row):
@@ -197,18 +197,18 @@ class ItemReader(Reader):
             return _sound(bank, fetched(connection, _LISTINGS[searchable], values))
 
     def damaged(self, bank: str) -> tuple[str, ...]:
-        """Return key and namespace of damaged items, including expired ones. Reads all items."""
+        """Return the key and namespace of damaged items, including expired ones. Reads all items."""
         with self._at(bank) as (connection, row):
             return damaged_items(connection, row)
 
     def namespaces(self, bank: str, prefix: Namespace, now: datetime) -> list[Namespace]:
-        """Return the namespaces that start with a prefix and have at least one item, in order."""
+        """Return the namespaces that start with a prefix and contain at least one item, sorted."""
         with self._at(bank) as (connection, row):
             texts = connection.execute(_NAMESPACES, {**_under(prefix, row), "now": to_micros(now)}).scalars()
             return sorted(map(namespace_from, texts))
 
     def unit_ids(self, bank: str, keys: Sequence[ItemKey]) -> frozenset[str]:
-        """Return ids of the units that are texts of these items, including expired ones."""
+        """Return the ids of the units that are texts of these items, including expired ones."""
         with self._at(bank) as (connection, row):
             return frozenset(
                 unit
@@ -218,18 +218,18 @@ class ItemReader(Reader):
 
 
 def damaged_items(connection: Connection, bank: int) -> tuple[str, ...]:
-    """Return key and namespace of the bank's damaged items."""
+    """Return the key and namespace of the bank's damaged items."""
     return tuple(_name(row) for row in fetched(connection, _ALL, {"of": bank}) if not _is_sound(row))
 
 
 def seal_items(connection: Connection, bank: int) -> None:
-    """Recompute the checksums of a bank's items from what is stored now."""
+    """Recompute the checksums of a bank's items from their stored values."""
     rows = fetched(connection, _ALL, {"of": bank})
     run_many(connection, _SEAL, [{"of": bank, "row": row[0], "sum": _checksum(row)} for row in rows])
 
 
 def item_checksum(namespace: str, key: str, value: str, updated_at: int) -> int:
-    """Compute an item's checksum. The time to live is left out: a read restarts it."""
+    """Compute an item's checksum. The time to live is not covered, because reads restart it."""
     return digest((namespace, key, value, updated_at))
 
 
@@ -247,10 +247,10 @@ def _is_sound(row: Row) -> bool:
 
 
 def _sound(bank: str, rows: Sequence[Row]) -> list[tuple[int, Item]]:
-    """Return row ids and items of rows.
+    """Return the row ids and items of these rows.
 
     Raises:
-        MemoryDamaged: some are damaged.
+        MemoryDamaged: an item is damaged.
     """
     if damaged := [row for row in rows if not _is_sound(row)]:
         raise MemoryDamaged(bank, tuple(map(_name, damaged)))
@@ -258,7 +258,7 @@ def _sound(bank: str, rows: Sequence[Row]) -> list[tuple[int, Item]]:
 
 
 def _by_namespace(bank: int, keys: Iterable[ItemKey]) -> list[dict[str, Any]]:
-    """Return the parameters of _KEYS for these items: one set per namespace."""
+    """Return the parameters of _KEYS for these items, one set per namespace."""
     by_namespace: dict[str, list[str]] = {}
     for namespace, key in keys:
         by_namespace.setdefault(namespace_text(tuple(namespace)), []).append(key)
@@ -289,15 +289,15 @@ def _item(row: Row) -> Item:
 
 
 def enqueue_expiry(connection: Connection, bank: int, clock: datetime, now: datetime) -> None:
-    """Enqueue a task for the first item to expire, unless a pending one is due by then.
+    """Enqueue a task for the next expiry, unless a pending task is due by then.
 
-    The task has no key, because `settle` processes keyed tasks early and this one must wait for its time.
+    The task has no key, because `settle` runs keyed tasks early, and this one must not run before its time.
 
     Args:
         connection: the writer.
         bank: row id.
-        clock: the current time by which tasks are due.
-        now: the current time by which items expire.
+        clock: current time on the clock of tasks.
+        now: current time on the clock of items.
     """
     first = connection.execute(_FIRST_TO_EXPIRE, {"of": bank}).scalar()
     if first is None:
@@ -311,7 +311,7 @@ def enqueue_expiry(connection: Connection, bank: int, clock: datetime, now: date
 
 
 class ItemWriter(ItemReader):
-    """Reads and changes items, each change in its own transaction. Added or removed units raise the bank's revision."""
+    """Reads and changes items, each change in its own transaction. Adding or removing units raises the bank's revision."""
 
     def __init__(self, at: At, database: Database) -> None:
         super().__init__(at)
@@ -320,13 +320,13 @@ class ItemWriter(ItemReader):
     def write(self, bank: str, writes: Sequence[ItemWrite | ItemDelete], now: datetime) -> int:
         """Put and delete items, each key at most once, all or nothing; return the bank's revision.
 
-        A put keeps the `created_at` of the item it replaces, unless that item has expired. Units that are no longer its
-        texts are removed and counted as residue: their words stay in the files until a scrub. If an item will expire, a
-        task `EXPIRE_ITEMS` is enqueued.
+        An item keeps the `created_at` of the item that it replaces, unless that item has expired. Units that are no longer
+        texts of an item are removed and counted as residue, because their words stay in the files until a scrub. If an item
+        has a time to live, a task `EXPIRE_ITEMS` is enqueued.
 
         Raises:
             RevisionConflict: a unit without a vector no longer exists; nothing was written.
-            InvalidRequest: the vectors have another length than those of the bank.
+            InvalidRequest: the vectors differ in length from those of the bank.
         """
         with self._database.writing(bank) as connection:
             row = find_bank(connection, bank)
@@ -355,7 +355,7 @@ class ItemWriter(ItemReader):
             return count_many(connection, _REFRESH, [{**values, "now": to_micros(now)} for values in named])
 
     def expire(self, bank: str, now: datetime, claims: Collection[TaskClaim] = ()) -> int:
-        """Delete expired items, complete these tasks, and enqueue the next; return the number of items deleted.
+        """Delete expired items, complete these tasks, and enqueue the next expiry; return the number of deleted items.
 
         Raises:
             TaskClosed: a lease is no longer valid; nothing was deleted.
@@ -371,7 +371,7 @@ class ItemWriter(ItemReader):
             return len(expired)
 
     def forget(self, bank: str, namespace: Namespace, key: str | None) -> int:
-        """Erase an item, or without a key all items under a prefix; return their number. Scrub the files afterwards."""
+        """Erase an item, or, without a key, all items under a prefix; return their number. Scrub the files afterwards."""
         with self._database.writing(bank) as connection:
             row = find_bank(connection, bank)
             if key is None:
@@ -386,12 +386,12 @@ class ItemWriter(ItemReader):
             return len(rows)
 
     def residue(self, bank: str) -> int:
-        """Return the number of values and texts deleted or replaced since the last scrub."""
+        """Return the number of values and texts that were deleted or replaced since the last scrub."""
         with self._database.reading() as connection:
             return _residue(connection, find_bank(connection, bank).id)
 
     def begin_scrub(self, bank: str) -> bool:
-        """Make the indexes rewrite their files, and record that a scrub is due, so that it is done even after a kill.
+        """Tell the indexes to rewrite their files, and record that a scrub is due, so that it happens even after a kill.
 
         Returns:
             False if there is no residue.
@@ -404,7 +404,7 @@ class ItemWriter(ItemReader):
             return True
 
     def expired_banks(self, now: datetime) -> list[str]:
-        """Return the banks with expired items or with residue."""
+        """Return the banks with expired items or residue."""
         with self._database.reading() as connection:
             return list(connection.execute(_EXPIRED_BANKS, {"now": to_micros(now)}).scalars())
 
@@ -490,7 +490,7 @@ def _residue(connection: Connection, bank: int) -> int:
 
 
 def _begin_scrub(target: CommitTarget) -> None:
-    """Make the indexes rewrite their files and record that a scrub is due, as an erasure does."""
+    """Tell the indexes to rewrite their files, and record that a scrub is due, as an erasure does."""
     target.connection.execute(_DELETE_RESIDUE, {"of": target.bank})
     note_erasure(target.connection, target.bank, target.revision)
     target.connection.execute(_MARK_UNSCRUBBED, {"bank": target.bank})

@@ -62,12 +62,12 @@ IN_MEMORY: Literal[":memory:"] = ":memory:"
 
 
 class LedgerReader:
-    """Reads of one bank, grouped by noun and bounded by their arguments.
+    """Reads of one bank, grouped by subject. The size of every result is bounded by the arguments.
 
     Row ids are int64 and never reused, even after an erasure.
 
     Raises:
-        BankNotFound: by every method, if there is no such bank.
+        BankNotFound: raised by every method if the bank does not exist.
     """
 
     units: UnitReader
@@ -81,16 +81,16 @@ class LedgerReader:
     items: ItemReader
 
     def snapshot(self, bank: str, row: int | None = None) -> AbstractContextManager[LedgerReader]:
-        """Open a block whose reads all see one state of the bank; a nested snapshot sees the outer state.
+        """Open a block in which all reads see one state of the bank. A nested snapshot sees the state of the outer one.
 
         Args:
             bank: the bank's name.
-            row: its row id if that is known, which saves a query; a bank that was forgotten is then empty.
+            row: the bank's row id if it is known, which saves a query. A forgotten bank then appears empty.
         """
         raise NotImplementedError
 
     def single_read(self, bank: str, row: int) -> AbstractContextManager[LedgerReader]:
-        """Open a block for one select; on PostgreSQL it saves two round trips. The arguments are those of `snapshot`."""
+        """Open a block for a single select, which saves two round trips on PostgreSQL. Takes the arguments of `snapshot`."""
         raise NotImplementedError
 
 
@@ -105,12 +105,12 @@ class Snapshot(LedgerReader):
         self.mental_models, self.profiles = MentalModelReader(at), ProfileReader(at)
         self.turns, self.items = TurnReader(at), ItemReader(at)
 
-    def snapshot(self, bank: str, row: int | None = None) -> AbstractContextManager[Snapshot]:  # noqa: ARG002 - of any reader
-        """Return this snapshot, which already has one state."""
+    def snapshot(self, bank: str, row: int | None = None) -> AbstractContextManager[Snapshot]:  # noqa: ARG002 - as in LedgerReader
+        """Return this snapshot itself."""
         return nullcontext(self)
 
-    def single_read(self, bank: str, row: int) -> AbstractContextManager[Snapshot]:  # noqa: ARG002 - of any reader
-        """Return this snapshot."""
+    def single_read(self, bank: str, row: int) -> AbstractContextManager[Snapshot]:  # noqa: ARG002 - as in LedgerReader
+        """Return this snapshot itself."""
         return nullcontext(self)
 
     def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
@@ -122,8 +122,7 @@ class Snapshot(LedgerReader):
 class Transaction(Snapshot):
     """Exclusive write access to one bank, from the first read to the commit.
 
-    All reads of the bank and `feed` see the same state. Without a commit, or after an exception, nothing is
-    changed.
+    All reads of the bank, and `feed`, see the same state. Without a commit, or after an exception, nothing changes.
     """
 
     def __init__(self, database: Database, schedule: Schedule, connection: Connection, bank: str) -> None:
@@ -137,16 +136,16 @@ class Transaction(Snapshot):
         return self._feed
 
     def commit(self, writes: WriteSet) -> Receipt:
-        """Apply a write set completely or not at all; callable once.
+        """Apply a write set completely or not at all. Can be called once.
 
-        - Existing units, entities, mentions and links (by id) stay unchanged; documents, chunk positions and
-          the latest version of each message are replaced. Repeating a write set therefore changes nothing.
-        - A closed event sets the unit's `closed_at`, a restored event clears it. Either one removes the
-          observations made from the fact. `observed` replaces an entity's earlier observations.
-        - A unit of the opinion network without a formation or rewording becomes a given opinion. An opinion's
-          newest wording is closed with its last ground, and restored with one of them.
-        - New or restored facts and new opinions enqueue the task `REINFORCE` if some opinion has not been
-          assessed against all valid facts.
+        - Existing units, entities, mentions and links (by id) stay unchanged. Documents, chunks and the latest version
+          of each message are replaced. Repeating a write set therefore changes nothing.
+        - A closing event sets the unit's `closed_at`, a restoring event clears it. Both remove the observations made
+          from the fact. `observed` replaces an entity's earlier observations.
+        - An opinion without a formation or rewording in the write set is stored as given. An opinion's newest wording
+          is closed when its last source fact is, and restored when one of them is.
+        - New or restored facts and new opinions enqueue the task `REINFORCE` if some opinion has not been assessed
+          against all valid facts.
 
         An empty write set, or one with only a profile, does not raise the revision.
 
@@ -158,10 +157,10 @@ class Transaction(Snapshot):
             InvalidRequest: the write set refers to something that does not exist, or belongs to another bank.
         """
         if self._done:
-            raise RuntimeError("a transaction commits once; open another one")
+            raise RuntimeError("a transaction can commit only once; open another one")
         if writes.bank != self._bank:
-            reason = f"it belongs to bank {writes.bank!r}, the transaction to {self._bank!r}"
-            raise InvalidRequest("writes", reason, "Open a transaction of that bank.")
+            reason = f"it belongs to bank {writes.bank!r}, but the transaction to {self._bank!r}"
+            raise InvalidRequest("writes", reason, "Open a transaction on that bank.")
         with self._database.committing() as connection:
             receipt = commit(connection, self._feed.bank, writes, self._schedule)
         self._done = True
@@ -169,18 +168,18 @@ class Transaction(Snapshot):
 
 
 class Ledger(LedgerReader):
-    """The durable record of all banks, with methods to read, follow and write them.
+    """The durable record of all banks, with methods to read and write it and to follow its changes.
 
-    It is stored in `<data directory>/ledger.sqlite` or in memory. Reads are safe from any thread and never
-    wait for a writer. Writing methods are called from one thread at a time (the engine's writer). A commit is
-    one transaction: a kill at any moment leaves all of it or nothing. Blocks opened by `snapshot`, `feed` and
-    `transaction` belong to the thread that opened them. A change of a bank's content raises its revision; a
+    It is stored in `<data directory>/ledger.sqlite`, in memory or on PostgreSQL. Reads can be called from any thread and
+    never wait for a writer. Methods that write must be called from one thread at a time (the engine's writer). A commit is
+    one transaction: if the process is killed at any moment, all of it is stored or nothing. Blocks opened by `snapshot`,
+    `feed` and `transaction` belong to the thread that opened them. A change of a bank's content raises its revision; a
     change of links or mentions in place also raises the feed's `graph_epoch`.
 
     Raises:
-        BankNotFound: by every method but `create_bank`, if there is no such bank.
-        LedgerReadOnly: by every writing method, if the ledger cannot be written.
-        EngineClosed: by every method, after `close`.
+        BankNotFound: raised by every method but `create_bank` if the bank does not exist.
+        LedgerReadOnly: raised by every method that writes if the ledger cannot be written.
+        EngineClosed: raised by every method after `close`.
     """
 
     units: UnitEditor
@@ -226,25 +225,25 @@ class Ledger(LedgerReader):
         Args:
             path: the data directory; the address of a database ("postgresql://..."); or ":memory:" for a private
                 ledger that is lost on close.
-            read_only: open without lock and without writing.
+            read_only: open without taking the lock and without writing.
             accept_loss: continue if committed data is missing, and record the loss.
-            index_marks: reads the watermarks of the indexes beside the ledger; called if the ledger's own
-                mark is not enough.
+            index_marks: reads the watermarks of the indexes beside the ledger; called if the ledger's own mark does
+                not suffice to detect a loss.
             clock: the clock for due times and leases; None means the system clock.
-            connections: maximum number of connections to a database for reads, and as many for writes.
-            observing: delay after which changed facts of an entity enqueue its observation task; None
-                enqueues none.
-            refreshing: the same delay for mental models that refresh automatically.
-            reinforcing: the same delay for assessing new facts as evidence of opinions.
+            connections: maximum number of database connections for reads, and the same number for writes.
+            observing: delay between a change of an entity's facts and its observation task; None enqueues no such
+                tasks.
+            refreshing: the same delay for mental models that are refreshed automatically.
+            reinforcing: the same delay for the assessment of opinions against new facts.
 
         Raises:
             LedgerLost: committed data is missing, and `accept_loss` is False.
-            LedgerBusy: the directory is already open for writing, here or in another process; names its pid.
-            LedgerReadOnly: it cannot be written (or, read-only, contains no ledger).
+            LedgerBusy: the directory is already open for writing, in this or another process; the error names its pid.
+            LedgerReadOnly: the ledger cannot be written, or, with `read_only`, does not exist.
             SchemaMismatch: a development version or a newer version wrote it.
             LedgerFailed: the file is damaged or not a ledger.
             LedgerUnreachable: the database server does not answer.
-            MissingDependency: the driver of PostgreSQL is not installed.
+            MissingDependency: the driver for PostgreSQL is not installed.
             InvalidRequest: a read-only ledger in memory, or an invalid address.
         """
         clock = clock or SystemClock()
@@ -256,7 +255,7 @@ class Ledger(LedgerReader):
         if path == IN_MEMORY:
             if read_only:
                 raise InvalidRequest("read_only", "a ledger in memory starts empty", "Open it for writing.")
-            # A private database that no other engine can see; it is lost on `close`.
+            # A private database that no other engine can see. It is lost on `close`.
             uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
             return cls(SqliteDatabase(Path(IN_MEMORY), uri, clock=clock, shared_cache=True), schedule)
         open_it = open_for_reading if read_only else open_for_writing
@@ -273,23 +272,23 @@ class Ledger(LedgerReader):
         return cls(database, schedule)
 
     def close(self) -> None:
-        """Release the storage and its lock. Idempotent."""
+        """Release the storage and its lock. Can be called more than once."""
         self._database.close()
 
     def banks(self) -> list[BankHeader]:
-        """Return all banks, by name."""
+        """Return all banks, ordered by name."""
         with self._database.reading_once() as connection:
             return [header_from(row) for row in connection.execute(_BANKS)]
 
     def bank(self, name: str) -> BankHeader:
-        """Return one bank."""
+        """Return a bank."""
         with self._database.reading_once() as connection:
             if header := _header(connection, name):
                 return header
             raise missing_bank(connection, name)
 
     def create_bank(self, name: str) -> BankHeader:
-        """Return the bank with that name, creating it if it does not exist."""
+        """Return the bank with this name, creating it if it does not exist."""
         key = bank_key(name)
         with self._database.reading_once() as connection:
             if header := _header(connection, name):
@@ -302,7 +301,7 @@ class Ledger(LedgerReader):
         return self.bank(name)
 
     def claim_embedder(self, bank: str, embedder: EmbedderIdentity) -> None:
-        """Record the embedder of a bank's vectors, unless one is recorded already."""
+        """Record the embedder of a bank's vectors, unless one is already recorded."""
         fields = {"embedder": fields_text(embedder), "dimension": embedder.dimension}
         with self._database.writing(bank) as connection:
             row = find_bank(connection, bank).id
@@ -313,16 +312,16 @@ class Ledger(LedgerReader):
     def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, vectors: Matrix) -> int:
         """Record the bank's embedder and replace the vectors of `ids`; return the new revision.
 
-        Without ids it only records the embedder. The feed then reports those vectors again.
+        Without ids, only the embedder is recorded. The feed reports the replaced vectors again.
 
         Args:
             bank: the bank.
             embedder: the new embedder.
             ids: row ids (n,).
-            vectors: their vectors, (n, dimension), unit norm.
+            vectors: the new vectors, (n, dimension), unit norm.
 
         Raises:
-            InvalidRequest: some of the bank's vectors would keep another dimension.
+            InvalidRequest: some of the bank's vectors would keep a different dimension.
         """
         with self._database.writing(bank) as connection:
             row = find_bank(connection, bank)
@@ -354,12 +353,12 @@ class Ledger(LedgerReader):
 
     @property
     def clock(self) -> Clock:
-        """The clock of due times, leases and timestamps; on PostgreSQL the system clock follows the server's."""
+        """The clock for due times, leases and timestamps. On PostgreSQL, the system clock is corrected to the server's."""
         return self._database.clock
 
     @property
     def shared(self) -> bool:
-        """Whether other processes may change it while it is open here."""
+        """Whether other processes may change the ledger while it is open here."""
         return self._database.shared
 
     def revision(self, bank: str) -> int:
@@ -368,7 +367,7 @@ class Ledger(LedgerReader):
             return find_bank(connection, bank).revision
 
     def mark(self, bank: str) -> Watermark:
-        """Return the bank's newest commit; the cheapest read, to check whether anything is new."""
+        """Return the bank's newest commit. This is the cheapest read to check for changes."""
         with self._database.reading_once() as connection:
             row = connection.execute(_MARK, {"name": bank}).first()
             if row is None:
@@ -376,30 +375,30 @@ class Ledger(LedgerReader):
             return Watermark(row[0], row[1], row[2], (row[3] or b"").hex())
 
     def problems(self) -> tuple[str, ...]:
-        """Check the whole storage; return the problems found."""
+        """Check the whole storage, and return the problems found."""
         return self._database.problems()
 
     @contextmanager
     def snapshot(self, bank: str, row: int | None = None) -> Iterator[Snapshot]:
-        """Open a block whose reads all see one state of the bank."""
+        """Open a block in which all reads see one state of the bank."""
         with self._database.reading() as connection:
             yield Snapshot(connection, find_bank(connection, bank).id if row is None else row, bank)
 
     @contextmanager
     def single_read(self, bank: str, row: int) -> Iterator[Snapshot]:
-        """Open a block for one select."""
+        """Open a block for a single select."""
         with self._database.reading_once() as connection:
             yield Snapshot(connection, row, bank)
 
     @contextmanager
     def feed(self, bank: str, ahead: Ahead | None = None) -> Iterator[Feed]:
-        """Open a feed of the bank, from which indexes catch up; with `ahead`, PostgreSQL needs one round trip."""
+        """Open a feed of the bank, from which indexes catch up. On PostgreSQL, `ahead` reduces it to one round trip."""
         with self._database.reading() as connection:
             yield Feed(connection, bank, self._database, ahead)
 
     @contextmanager
     def transaction(self, bank: str) -> Iterator[Transaction]:
-        """Lock a bank against other writers, to decide on a change and commit it. Do not call a model inside."""
+        """Lock a bank against other writers, to decide on a change and commit it. Never call a model inside the block."""
         with self._database.deciding(bank) as connection:
             yield Transaction(self._database, self._schedule, connection, bank)
 

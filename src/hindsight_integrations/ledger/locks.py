@@ -1,4 +1,4 @@
-"""Locks of directories: only one process writes to a data directory, or uses a folder of a cache."""
+"""Locks of directories: only one process writes to a data directory or uses a folder of a cache."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from filelock import FileLock, Timeout
 from hindsight_integrations.errors import LedgerBusy, LedgerReadOnly
 
 LOCK_FILE = "ledger.lock"
-# A separate file, because on Windows no process can read the locked byte of the lock file.
+# A separate file, because on Windows other processes cannot read the locked byte of the lock file.
 OWNER_FILE = "ledger.pid"
 ID_FILE = "cache.id"
 
 
 _LOCKS: weakref.WeakSet[DirectoryLock] = weakref.WeakSet()
-"""All locks of this process. A pid is not enough: in two containers that share a volume, both may be pid 1."""
+"""All locks of this process. A pid alone is not enough: two containers that share a volume may both have pid 1."""
 
 
 class DirectoryLock:
-    """The write lock of one data directory, held from construction to `release`.
+    """The write lock of a data directory, held from construction to `release`.
 
-    The operating system drops it when the process dies; a forked child does not inherit it.
+    The operating system releases it when the process dies. A forked child does not inherit it.
 
     Raises:
-        LedgerBusy: the lock is taken; the error contains the pid found beside the lock file.
+        LedgerBusy: the lock is taken; the error contains the pid that is stored beside the lock file.
         LedgerReadOnly: the lock file cannot be created.
     """
 
@@ -49,13 +49,13 @@ class DirectoryLock:
         _LOCKS.add(self)
 
     def release(self) -> None:
-        """Release the lock. Idempotent."""
+        """Release the lock. Can be called more than once."""
         if self._lock.is_locked:
             self._owner.unlink(missing_ok=True)
             self._lock.release()
 
     def holds(self, directory: Path) -> bool:
-        """Return whether this is the lock of a directory and still held."""
+        """Return whether this lock belongs to that directory and is still held."""
         return bool(self._lock.is_locked) and self._directory == directory
 
     def _is_held_here(self) -> bool:
@@ -63,19 +63,19 @@ class DirectoryLock:
         return here and self._pid() == os.getpid()
 
     def _pid(self) -> int | None:
-        """Return the owner's pid; None while the owner is still writing it."""
+        """Return the owner's pid; None if the owner has not written it yet."""
         text = self._owner.read_text("ascii", errors="replace").strip() if self._owner.exists() else ""
         return int(text) if text.isdecimal() else None
 
 
 class CacheFolder:
-    """A folder of this engine alone below a cache that several processes may share.
+    """A folder that only this engine uses, inside a cache directory that several processes may share.
 
-    It takes the first that no living process holds, so that a new process continues with a dead one's indexes.
+    The first folder that no living process holds is taken, so that a new process continues with a dead one's indexes.
 
     Attributes:
         path: the folder.
-        id: random; stays when another process takes the folder over, and ends when the folder is deleted.
+        id: a random id. The folder keeps it when another process takes the folder over, until the folder is deleted.
 
     Raises:
         LedgerReadOnly: the cache cannot be written.
@@ -95,14 +95,14 @@ class CacheFolder:
             return
 
     def release(self) -> None:
-        """Leave the folder to another process. Idempotent."""
+        """Release the folder to other processes. Can be called more than once."""
         self._lock.release()
 
     def keep_only(self, used: Collection[str]) -> None:
-        """Delete the indexes of backends that this engine does not use, which no erasure would reach.
+        """Delete the indexes of backends that this engine does not use, because erasures would not reach them.
 
         Raises:
-            LedgerReadOnly: they cannot be deleted.
+            LedgerReadOnly: the indexes cannot be deleted.
         """
         try:
             for path in self.path.iterdir():

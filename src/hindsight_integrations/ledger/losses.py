@@ -1,4 +1,4 @@
-"""Detection of losses: commits that the ledger's mark or an index knows and the ledger does not have."""
+"""Detection of losses: commits that the ledger's mark or an index records but the ledger does not contain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hindsight_integrations.model.watermark import IndexMark, Watermark
 logger = logging.getLogger("hindsight_integrations")
 
 MARK_FILE = "ledger.mark"
-# One 4 KiB page: the newest record may be half written, and older records show which banks a loss affects.
+# One 4 KiB page. The newest record may be half written, and older records show which banks a loss affects.
 RECORDS = 64
 
 _RECORD = struct.Struct(
@@ -38,10 +38,9 @@ class HighWater:
     """The state of the ledger after a transaction.
 
     Attributes:
-        transactions: the number of transactions so far.
-        token: the random token of the last transaction; hexadecimal.
-        commit: the newest commit of any bank; generation and revision are 0 if there is no commit or its bank was
-            deleted.
+        transactions: number of transactions so far.
+        token: random token of the last transaction, hexadecimal.
+        commit: the newest commit of any bank. Generation and revision are 0 if there is no commit or its bank was deleted.
     """
 
     transactions: int
@@ -50,9 +49,9 @@ class HighWater:
 
 
 class HighWaterFile:
-    """The marks of the last 64 transactions, in a ring buffer, written by the holder of the directory's lock.
+    """The marks of the last 64 transactions, in a ring buffer, written by the process that holds the directory's lock.
 
-    The file is not fsynced: after a power cut it may be behind the ledger, never ahead, because commits reach
+    The file is not fsynced. After a power failure it may be behind the ledger but never ahead of it, because commits reach
     the disk before their marks. A half-written record fails its checksum and is ignored.
     """
 
@@ -82,7 +81,7 @@ class HighWaterFile:
         self._put(0, bytes(content))
 
     def close(self) -> None:
-        """Close the file. Idempotent."""
+        """Close the file. Can be called more than once."""
         if self._file:
             self._file.close()
             self._file = None
@@ -100,7 +99,7 @@ class HighWaterFile:
                 return
             self._refused = True
             logger.warning(
-                "%s could not be written, so a loss of the ledger might not show: %s", self._path, error
+                "%s could not be written, so a loss of ledger data might go undetected: %s", self._path, error
             )
 
 
@@ -118,7 +117,7 @@ def _packed(mark: HighWater) -> bytes:
 
 
 def _unpacked(content: bytes) -> HighWater | None:
-    """Parse a record; return None if it was never written, or only partly."""
+    """Parse a record; return None if it was never or only partly written."""
     record = content[_CHECK.size : _CHECK.size + _RECORD.size]
     if len(content) < _SIZE or not any(record) or _CHECK.pack(zlib.crc32(record)) != content[: _CHECK.size]:
         return None
@@ -151,7 +150,7 @@ TOKEN = (
     .select_from(banks.outerjoin(commits, _OF_COMMIT))
     .where(banks.c.id == bindparam("generation"))
 )
-"""Selects the token of a bank's commit: no row if the bank does not exist, NULL if the commit does not."""
+"""Selects the token of a bank's commit. Returns no row if the bank does not exist, and NULL if the commit does not."""
 
 _BANKS_MADE = select(ledger.c.banks)
 _ADVANCE = (
@@ -164,12 +163,12 @@ _ADVANCE = (
 )
 _DRAW = insert(commits)
 _ADVANCED = "advanced"
-"""Key in `connection.info` of the watermark the open transaction advances to; read by `counted`."""
+"""Key in `connection.info` for the watermark that the open transaction advances to; `counted` reads it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Committed data that is missing.
+    """Missing data that was committed.
 
     Attributes:
         reason: a description.
@@ -207,7 +206,7 @@ def counted(connection: Connection) -> HighWater:
 
 
 def advance(connection: Connection, bank: int, revision: int, dimension: int | None = None) -> None:
-    """Raise a bank's revision, draw the commit's token, and set the vector dimension if given."""
+    """Raise a bank's revision, draw the token of the commit, and set the vector dimension if given."""
     token = secrets.token_bytes(8)
     connection.execute(_ADVANCE, {"row": bank, "to": revision, "length": dimension})
     connection.execute(_DRAW, {"bank": bank, "revision": revision, "token": token})
@@ -215,17 +214,17 @@ def advance(connection: Connection, bank: int, revision: int, dimension: int | N
 
 
 def begun(connection: Connection) -> None:
-    """Clear the watermark that a rolled-back transaction left; call it when a transaction begins."""
+    """Clear the watermark that a rolled-back transaction left. Call it when a transaction begins."""
     connection.info.pop(_ADVANCED, None)
 
 
 def watermark_of(connection: Connection) -> Watermark | None:
-    """Return the commit that the open transaction makes, without its ledger's id; None if it raises no revision."""
+    """Return the commit that the open transaction makes, without the ledger's id; None if it raises no revision."""
     return connection.info.get(_ADVANCED)
 
 
 def token_of(connection: Connection, generation: int, revision: int) -> str:
-    """Return the token of a bank's commit; empty if there is no such commit."""
+    """Return the token of a bank's commit; empty if the commit does not exist."""
     return hexadecimal(connection.scalar(TOKEN, {"generation": generation, "revision": revision}))
 
 
@@ -235,18 +234,18 @@ def hexadecimal(token: bytes | None) -> str:
 
 
 def is_lost(connection: Connection, mark: Watermark) -> bool:
-    """Return whether a commit is missing here, though its bank was not erased and its loss was not accepted."""
+    """Return whether a commit is missing, although its bank was not erased and the loss was not accepted."""
     if mark.ledger != connection.scalar(_OWN):
         return connection.scalar(_ACCEPTED, {"ledger": mark.ledger}) is None
     values = {"generation": mark.generation, "revision": mark.revision}
     if row := connection.execute(TOKEN, values).first():
         return hexadecimal(row.token) != mark.token
-    # There is no such bank. If its number was ever assigned, the bank was erased.
+    # The bank does not exist. If its number was ever assigned, the bank was erased.
     return mark.generation > int(connection.scalar(_BANKS_MADE) or 0)
 
 
 def missing_ledger(marks: Sequence[HighWater], indexes: Sequence[IndexMark]) -> Loss | None:
-    """Return the loss that a missing ledger file means; None if there are no marks and no indexes."""
+    """Return the loss that a missing ledger file means; None if there are neither marks nor indexes."""
     if not marks and not indexes:
         return None
     watermarks = [*(mark.commit for mark in marks), *(index.mark for index in indexes if index.mark)]
@@ -255,7 +254,7 @@ def missing_ledger(marks: Sequence[HighWater], indexes: Sequence[IndexMark]) -> 
     count = len({index.bank_key for index in indexes})
     reasons += [f"there are indexes of {count} bank(s)"] if count else []
     return Loss(
-        f"there is no ledger, but {' and '.join(reasons)}",
+        f"the ledger file is missing, but {' and '.join(reasons)}",
         frozenset(mark.ledger for mark in watermarks),
         transactions,
         {},
@@ -286,7 +285,7 @@ def found_loss(
 def accept(connection: Connection, loss: Loss) -> None:
     """Record that the user accepts a loss, and give the ledger a new id.
 
-    The new id makes every index of the lost history stale, to be rebuilt, and separates a later loss from
+    The new id makes every index of the lost history stale, so that it is rebuilt, and distinguishes a later loss from
     this one.
     """
     now = to_micros(datetime.now(UTC))
@@ -303,7 +302,7 @@ def _behind_mark(
     if mark is None or (mark.commit.ledger != own.commit.ledger and not is_lost(connection, mark.commit)):
         return [], set(), None
     if mark.commit.ledger != own.commit.ledger:
-        return ["its mark is of another ledger"], {mark.commit.ledger}, None
+        return ["its mark belongs to another ledger"], {mark.commit.ledger}, None
     if mark.transactions > own.transactions:
         missing = mark.transactions - own.transactions
         told = f"the last {missing} of {mark.transactions} transactions are missing"
@@ -319,7 +318,7 @@ def _behind_mark(
 
 
 def _bank_behind(connection: Connection, names: dict[str, str], index: IndexMark) -> tuple[str, int]:
-    """Return the name of an index's bank, and the number of commits that this bank lacks; 0 if unknown."""
+    """Return the name of an index's bank, and the number of commits missing from this bank; 0 if unknown."""
     mark = index.mark
     row = connection.execute(_BANK, {"generation": mark.generation}).first() if mark else None
     if row and mark and row[2] == mark.ledger:

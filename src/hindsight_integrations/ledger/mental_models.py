@@ -1,6 +1,6 @@
-"""Mental models and directives: reading, creating, deleting, and writing their answers.
+"""Mental models and directives: reading, creating and deleting them, and writing answers.
 
-An answer is withdrawn when a memory it cites changes or ends.
+An answer is withdrawn when a memory it cites is changed or closed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from hindsight_integrations.model.time import from_micros, to_micros
 from hindsight_integrations.model.units import OBSERVED_NETWORKS
 from hindsight_integrations.model.writes import WriteSet
 
-NO_PAYLOAD = "{}"  # the task's key identifies the model
+NO_PAYLOAD = "{}"  # empty, because the task's key identifies the model
 
 _ground, _event = mental_model_grounds.alias("ground"), validity_events.alias("event")
 IS_WITHDRAWN = or_(
@@ -53,7 +53,7 @@ IS_WITHDRAWN = or_(
     )
     .correlate(mental_models),
 )
-"""Condition: the mental model's text was erased, or a memory it cites has changed or ended."""
+"""Condition: the mental model's text was erased, or a memory that it cites was changed or closed."""
 
 _OF_BANK = mental_models.c.bank == bindparam("of")
 AUTOMATIC = (
@@ -61,7 +61,7 @@ AUTOMATIC = (
     .where(_OF_BANK, mental_models.c.refreshes == RefreshTrigger.AUTO.value)
     .order_by(mental_models.c.id)
 )
-"""The mental models that refresh automatically."""
+"""The mental models that are refreshed automatically."""
 _MODELS = (
     select(mental_models, IS_WITHDRAWN.label("withdrawn")).where(_OF_BANK).order_by(mental_models.c.name)
 )
@@ -146,12 +146,12 @@ _NEW_MODEL, _NEW_GROUND, _NEW_DIRECTIVE = (
 
 
 def changes_facts(writes: WriteSet) -> bool:
-    """Return whether a write set adds, closes or restores facts that mental models are answered from."""
+    """Return whether a write set adds, closes or restores facts that answers of mental models may use."""
     return bool(writes.events) or any(write.unit.fact_type in OBSERVED_NETWORKS for write in writes.units)
 
 
 def enqueue_refreshes(schedule: Schedule, connection: Connection, bank: int, models: Iterable[str]) -> None:
-    """Enqueue the refresh of mental models, by id."""
+    """Enqueue the refresh of these mental models (by id)."""
     delay = schedule.refreshing
     writes = [TaskWrite(TaskKind.REFRESH_MODEL, NO_PAYLOAD, delay, key=model) for model in models]
     enqueue_keys(connection, bank, writes, schedule.clock.now())
@@ -161,9 +161,9 @@ class MentalModelReader(Reader):
     """Reads of mental models and directives."""
 
     def all(self, bank: str) -> list[MentalModel]:
-        """Return all mental models, by name.
+        """Return all mental models, ordered by name.
 
-        A withdrawn one has no text. `stale` is always False here: the ledger does not compute it.
+        If the answer was withdrawn, the text is empty. `stale` is always False here, because the ledger does not compute it.
         """
         with self._at(bank) as (connection, row):
             models = connection.execute(_MODELS, {"of": row}).all()
@@ -180,7 +180,7 @@ class MentalModelReader(Reader):
             return [_directive(directive) for directive in connection.execute(_DIRECTIVES, {"bank": row})]
 
     def changed_facts(self, bank: str, revision: int, limit: int) -> IntArray:
-        """Return row ids of facts that were added, corrected, closed or restored after a revision, at most `limit`.
+        """Return the row ids of facts that were added, corrected, closed or restored after a revision, at most `limit`.
 
         Facts are world and experience memories. The latest change comes first.
         """
@@ -190,22 +190,22 @@ class MentalModelReader(Reader):
 
 
 class MentalModelWriter(MentalModelReader):
-    """Creates and deletes mental models and directives, each in its own transaction; the revision stays the same."""
+    """Creates and deletes mental models and directives, each in its own transaction. The revision does not change."""
 
     def __init__(self, at: At, database: Database, schedule: Schedule) -> None:
         super().__init__(at)
         self._database, self._schedule = database, schedule
 
     def create(self, bank: str, model: MentalModel, *, most: int) -> None:
-        """Store a mental model without an answer; enqueue it if it refreshes automatically.
+        """Store a mental model without an answer; enqueue its first refresh if it is refreshed automatically.
 
         Args:
             bank: the bank.
-            model: id, name, question, tags, trigger, size and time.
-            most: the maximum number of mental models per bank.
+            model: a model with id, name, question, tags, trigger, size and creation time.
+            most: maximum number of mental models per bank.
 
         Raises:
-            InvalidRequest: the name exists, or the maximum is reached.
+            InvalidRequest: the name is in use, or the maximum is reached.
         """
         with self._database.writing(bank) as connection:
             row = find_bank(connection, bank).id
@@ -213,7 +213,7 @@ class MentalModelWriter(MentalModelReader):
             if model.name in names:
                 raise InvalidRequest(
                     "name",
-                    f"there is a mental model {model.name!r}",
+                    f"a mental model named {model.name!r} exists already",
                     "Delete it first, or choose another name.",
                 )
             _check_room("mental models", len(names), most)
@@ -232,7 +232,7 @@ class MentalModelWriter(MentalModelReader):
                 enqueue_refreshes(self._schedule, connection, row, [model.id])
 
     def delete(self, bank: str, model_id: str) -> bool:
-        """Delete a mental model with its text and its task; return False if it does not exist."""
+        """Delete a mental model with its text and task; return False if it does not exist."""
         with self._database.writing(bank) as connection:
             values = {"of": find_bank(connection, bank).id, "model": model_id}
             connection.execute(_DELETE_TASK, values)
@@ -242,7 +242,7 @@ class MentalModelWriter(MentalModelReader):
         """Store a directive, or return the existing one with the same text and tags.
 
         Raises:
-            InvalidRequest: the maximum is reached.
+            InvalidRequest: the maximum number of directives is reached.
         """
         with self._database.writing(bank) as connection:
             row = find_bank(connection, bank).id
@@ -265,20 +265,20 @@ def write_refresh(connection: Connection, bank: int, writes: WriteSet) -> None:
     """Store the result of checking or refreshing a mental model.
 
     Raises:
-        RevisionConflict: a memory shown to the writer was withdrawn, corrected or erased in the meantime.
-        InvalidRequest: there is no such model, or its text cites no memory, or a memory that is not a fact.
+        RevisionConflict: a memory shown to the model that wrote the text was closed, corrected or erased in the meantime.
+        InvalidRequest: the mental model does not exist, or its text cites no memory, or cites one that is not a fact.
     """
     if (refresh := writes.refreshed) is None:
         return
     model = connection.execute(_STANDING, {"of": bank, "model": refresh.model_id}).one_or_none()
     if model is None:
-        raise _unfit("there is no mental model with that id", "Pass an id that mental_models lists.")
+        raise _unfit("no mental model has this id", "Pass an id that mental_models lists.")
     if (answer := refresh.answer) is None:
         checked = max(model.checked_to, refresh.at_revision)
         connection.execute(_CHECK, {"of": bank, "row": model.id, "checked": checked})
         return
     if answer.text and not answer.based_on:
-        raise _unfit("the text cites no memory", "Name the memories it was written from.")
+        raise _unfit("the text cites no memory", "Name the memories on which it is based.")
     rows = _check_unchanged(
         connection, bank, writes.bank, refresh.at_revision, {*refresh.read, *answer.based_on}
     )
@@ -304,12 +304,12 @@ def write_refresh(connection: Connection, bank: int, writes: WriteSet) -> None:
 def _check_unchanged(
     connection: Connection, bank: int, name: str, revision: int, unit_ids: Collection[str]
 ) -> dict[str, int]:
-    """Check that every memory shown to the writer exists unchanged; return row ids by unit id."""
+    """Check that every memory shown to the model still exists unchanged; return row ids by unit id."""
     values = {"bank": bank, "units": sorted(unit_ids), "revision": revision}
     rows = connection.execute(_READ, values).all()
     if not all(of_fact for _, _, of_fact, _ in rows):
         raise _unfit(
-            "a memory it was written from is not a fact", "Answer from world and experience memories."
+            "a memory on which it is based is not a fact", "Answer from world and experience memories."
         )
     if len(rows) < len(unit_ids) or not all(unchanged for *_, unchanged in rows):
         raise RevisionConflict(name, revision, connection.execute(_REVISION, {"bank": bank}).scalar_one())
@@ -317,14 +317,14 @@ def _check_unchanged(
 
 
 def forget_answers(connection: Connection, bank: int, units: Collection[int]) -> int:
-    """Erase the answers whose writers were shown any of these units (by row id); return their number."""
+    """Erase the answers whose prompts contained any of these units (by row id); return the number of answers."""
     shown = {"bank": bank, "units": sorted(units)}
     models = connection.execute(_WRITTEN_FROM, shown).all() if units else ()
     if models:
         rows = {"of": bank, "models": [model.id for model in models]}
         connection.execute(_DELETE_GROUNDS, rows)
         connection.execute(_FORGET, rows)
-        # A task's error message may quote the erased text.
+        # The error message of a task may quote the erased text.
         run_many(connection, _FORGET_ERROR, [{"of": bank, "model": model} for _, model in models])
     return len(models)
 

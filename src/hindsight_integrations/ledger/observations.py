@@ -1,8 +1,8 @@
 """Observations made from facts: writing them in a commit, and removing them when their facts change.
 
-Every change of an entity's valid facts is reported here within its transaction. The entity's observations are stale
-from that revision on, and those based on a withdrawn, corrected or erased fact are removed with it, so that no summary
-repeats an outdated statement.
+Every transaction that changes an entity's valid facts also records the change here. From that revision on, the entity's
+observations are stale. Observations based on an invalidated, corrected or erased fact are removed in the same
+transaction, so that no summary repeats an outdated statement.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.model.writes import ObservedWrite, WriteSet
 
-NO_PAYLOAD = "{}"  # the task's key identifies the entity
+NO_PAYLOAD = "{}"  # empty, because the task's key identifies the entity
 
 
-# This condition matches the partial index, which contains only waiting entities: a hub that every turn mentions is one
-# row.
+# This condition matches the partial index, which contains only waiting entities, so an entity that every turn mentions
+# still takes one row.
 _WAITING = select(entities.c.entity_id).where(
     entities.c.bank == bindparam("bank"), entities.c.facts_changed > entities.c.observed_at
 )
 CHANGED = _WAITING.where(entities.c.facts_changed == bindparam("revision"))
-"""The entities whose facts a revision changes."""
+"""The entities whose facts changed at a revision."""
 _WITHOUT_TASK = _WAITING.where(
     ~exists().where(
         tasks.c.bank == entities.c.bank,
@@ -73,11 +73,11 @@ _WITHOUT_TASK = _WAITING.where(
 
 
 def observe_changed(schedule: Schedule, connection: Connection, bank: int, revision: int) -> None:
-    """Enqueue the entities whose facts this revision changes; if observing is off, note the bank as unobserved.
+    """Enqueue the entities whose facts changed at this revision. If observing is off, mark the bank as unobserved.
 
     Args:
-        schedule: when the tasks fall due.
-        connection: the writer, inside the transaction that creates the revision.
+        schedule: delays of the tasks.
+        connection: the writer, in the transaction that creates the revision.
         bank: row id of the bank.
         revision: the revision being created.
     """
@@ -95,7 +95,7 @@ _UNOBSERVED = select(unobserved.c.bank, banks.c.name).join_from(unobserved, bank
 
 
 def observe_unobserved(schedule: Schedule, database: Database) -> None:
-    """Enqueue the waiting entities of all unobserved banks; called when the ledger is opened."""
+    """Enqueue the waiting entities of all banks marked as unobserved. Called when the ledger is opened."""
     if schedule.observing is None:
         return
     with database.reading() as connection:
@@ -107,7 +107,7 @@ def observe_unobserved(schedule: Schedule, database: Database) -> None:
 
 
 def enqueue_observed(schedule: Schedule, connection: Connection, bank: int, keys: Sequence[str]) -> None:
-    """Enqueue entities by id; if observing is off, note the bank as unobserved."""
+    """Enqueue entities by id. If observing is off, mark the bank as unobserved."""
     if not keys:
         return
     if schedule.observing is None:
@@ -161,13 +161,13 @@ class ObservationReader(Reader):
     """Reads of observations."""
 
     def entity_facts(self, bank: str, entity_id: str) -> IntArray:
-        """Return row ids of the valid facts that mention an entity, ascending (F_e of paper eq. 6)."""
+        """Return the row ids of the valid facts that mention an entity, ascending (F_e in paper eq. 6)."""
         with self._at(bank) as (connection, row):
             facts = connection.scalars(_FACTS_OF, {"bank": row, "entity": entity_id})
             return np.fromiter(facts, np.int64)
 
     def get(self, bank: str, entity_ids: Sequence[str]) -> dict[str, Observed]:
-        """Return the observations of these entities. An unreadable list of left-out facts counts as empty."""
+        """Return the observations of these entities. An unreadable list of omitted facts counts as empty."""
         with self._at(bank) as (connection, row):
             known = connection.execute(_ENTITIES, {"bank": row, "ids": entity_ids}).all()
             rows = {"bank": row, "rows": [entity for entity, *_ in known]}
@@ -182,21 +182,21 @@ class ObservationReader(Reader):
         }
 
     def facts_changed(self, bank: str, entity_ids: Sequence[str]) -> frozenset[str]:
-        """Return those entities whose facts have changed since they were last summarised."""
+        """Return which of these entities have facts that changed since their last summary."""
         with self._at(bank) as (connection, row):
             return frozenset(connection.scalars(_WAITING_AMONG, {"bank": row, "ids": entity_ids}))
 
     def grounds_of(self, bank: str, ids: IntArray) -> dict[int, tuple[str, ...]]:
-        """Return ids of the facts each observation (by row id) was made from, in retention order.
+        """Return the ids of the facts that each observation (by row id) was made from, in retention order.
 
-        Units that were not made from facts are left out.
+        Units that were not made from facts are omitted.
         """
         with self._at(bank) as (connection, row):
             return dict(grouped(connection.execute(_FACTS_UNDER, {"rows": ids.tolist(), "bank": row})))
 
 
 def grouped(pairs: Iterable[Row[int, str]]) -> defaultdict[int, tuple[str, ...]]:
-    """Group the second column of a select by the first."""
+    """Group the second column of a result by the first."""
     groups: dict[int, list[str]] = defaultdict(list)
     for key, value in pairs:
         groups[key].append(value)
@@ -206,13 +206,13 @@ def grouped(pairs: Iterable[Row[int, str]]) -> defaultdict[int, tuple[str, ...]]
 def unit_lists(
     connection: Connection, bank: int, statement: Select[int, str], texts: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Translate JSON lists of row ids into unit ids, in row order; keyed by the list's text.
+    """Convert JSON lists of row ids to unit ids, in row order; the result is keyed by the list's text.
 
     Args:
         connection: any connection.
         bank: row id of the bank.
-        statement: selects row id and unit id of the units in the bound list `rows`; it may filter them.
-        texts: the lists. Unreadable ones are missing from the result.
+        statement: selects row id and unit id of the units in the bound list `rows`, optionally filtered.
+        texts: the JSON lists. Unreadable lists are omitted from the result.
     """
     lists: dict[str, list[int]] = {}
     for text in texts:
@@ -224,7 +224,7 @@ def unit_lists(
 
 
 def select_ids(connection: Connection, bank: int, statement: Executable, rows: Collection[int]) -> list[int]:
-    """Execute a select for the bound list `rows` of a bank; return distinct row ids, ascending."""
+    """Execute a select with the bound list `rows`; return distinct row ids, ascending."""
     return sorted(set(connection.scalars(statement, {"bank": bank, "rows": rows}))) if rows else []
 
 
@@ -244,7 +244,7 @@ _UNCHANGED = (
         ),
     )
 )
-# Select the units that are not observations, or that existed before this commit.
+# Selects units that are not observations, or that existed before this commit.
 _UNFIT = select(units.c.unit_id).where(
     in_bank(units),
     among(units.c.id, "rows"),
@@ -276,13 +276,11 @@ _LEAVE_OUT = _LEAVE_OUT.on_conflict_do_update(
 
 
 def write_observed(target: CommitTarget, writes: WriteSet) -> None:
-    """Replace an entity's observations; the new units and mentions are already stored.
+    """Replace an entity's observations. The new units and mentions must already be stored.
 
     Raises:
-        RevisionConflict: one of its facts was withdrawn, corrected, erased or moved to another entity in the
-            meantime.
-        InvalidRequest: it refers to something that does not exist, or a unit is not an observation with valid
-            facts.
+        RevisionConflict: one of the source facts was invalidated, corrected, erased or moved to another entity in the meantime.
+        InvalidRequest: the write refers to something that does not exist, or a unit is not an observation with valid facts.
     """
     if (observed := writes.observed) is None:
         return
@@ -296,12 +294,12 @@ def write_observed(target: CommitTarget, writes: WriteSet) -> None:
     values = {"bank": bank, "rows": new, "revision": target.revision}
     if new and (unit := connection.scalar(_UNFIT, values)):
         raise _unfit(
-            f"{unit!r} is not an observation made of this entity", "Write its unit in the same write set."
+            f"{unit!r} is not an observation of this entity", "Write its unit in the same write set."
         )
     remove_units(target, made - facts.keys())
     added = [{"unit": row, "bank": bank, "entity": entity} for row in new]
     run_many(connection, insert(observations), added)
-    # Rows are touched only if something differs.
+    # Update rows only if something differs.
     stored = connection.execute(_GROUNDS, {"bank": bank, "rows": sorted(facts)})
     before = {(row, fact) for row, fact in stored}
     after = {(row, fact) for row, grounds in facts.items() for fact in grounds}
@@ -309,7 +307,7 @@ def write_observed(target: CommitTarget, writes: WriteSet) -> None:
     run_many(connection, _DROP_GROUND, dropped)
     grounds = [{"bank": bank, "observation": row, "fact": fact} for row, fact in sorted(after - before)]
     run_many(connection, insert(observation_facts), grounds)
-    # Facts erased in the meantime are dropped from the list.
+    # Facts that were erased in the meantime are dropped from the list.
     left_out = sorted(unit_rows(connection, bank, observed.left_out).values())
     connection.execute(_LEAVE_OUT, {"bank": bank, "entity": entity, "facts": json.dumps(left_out)})
     connection.execute(_OBSERVE, {"of": bank, "revision": observed.at_revision, "entity": entity})
@@ -318,12 +316,12 @@ def write_observed(target: CommitTarget, writes: WriteSet) -> None:
 def _grounds(
     target: CommitTarget, bank: str, entity: int, observed: ObservedWrite
 ) -> dict[int, frozenset[int]]:
-    """Return the row ids of the facts of each observation, by the observation's row id."""
+    """Return the row ids of each observation's facts, by the observation's row id."""
     connection, wanted = target.connection, {fact for facts in observed.facts.values() for fact in facts}
     made = unit_rows(connection, target.bank, list(observed.facts))
     check_known("observed", observed.facts, made, bank)
     if groundless := [unit for unit, facts in observed.facts.items() if not facts]:
-        raise _unfit(f"observation {groundless[0]!r} cites no fact", "Cite the facts it was made from.")
+        raise _unfit(f"observation {groundless[0]!r} has no source facts", "Cite the facts it was made from.")
     rows = unit_rows(connection, target.bank, sorted(wanted))
     values = {
         "bank": target.bank,
@@ -369,16 +367,16 @@ _DELETE_UNITS = delete(units).where(in_bank(units), among(units.c.id, "rows"))
 
 
 def observations_of(connection: Connection, bank: int, entity_rows: Collection[int]) -> list[int]:
-    """Return row ids of the observations of these entities, ascending."""
+    """Return the row ids of these entities' observations, ascending."""
     return select_ids(connection, bank, _MADE_OF, entity_rows)
 
 
 def change_facts(target: CommitTarget, rows: Collection[int]) -> None:
-    """Remove the observations based on changed facts, and mark the facts' entities as waiting for observations.
+    """Remove observations based on changed facts, and mark the facts' entities as waiting for new observations.
 
     Args:
         target: the commit that closed, restored or corrected the facts or their items.
-        rows: row ids of the units concerned; units that are not facts are ignored.
+        rows: row ids of the changed units; units that are not facts are ignored.
     """
     connection, bank = target.connection, target.bank
     facts = select_ids(connection, bank, FACTS_AMONG, rows)
@@ -387,12 +385,12 @@ def change_facts(target: CommitTarget, rows: Collection[int]) -> None:
 
 
 def documents_of(connection: Connection, bank: int, rows: Collection[int]) -> list[int]:
-    """Return row ids of the documents whose items are among these units, without documents in `rows`, ascending."""
+    """Return the row ids of documents with items among these units, except documents in `rows`, ascending."""
     return sorted({*select_ids(connection, bank, _DOCUMENTS, rows)}.difference(rows))
 
 
 def move_documents(target: CommitTarget, rows: Collection[int]) -> list[int]:
-    """Mark the documents whose items are among these units as changed; return their row ids."""
+    """Mark documents with items among these units as changed; return their row ids."""
     documents = documents_of(target.connection, target.bank, rows)
     if documents:
         moved = {"of": target.bank, "rows": documents, "revision": target.revision}
@@ -401,15 +399,15 @@ def move_documents(target: CommitTarget, rows: Collection[int]) -> list[int]:
 
 
 def entities_of_facts(connection: Connection, bank: int, rows: Collection[int]) -> list[int]:
-    """Return row ids of the entities mentioned by the facts among these units, ascending."""
+    """Return the row ids of the entities that the facts among these units mention, ascending."""
     return select_ids(connection, bank, _MENTIONED, rows)
 
 
 def with_observations(connection: Connection, bank: int, rows: Collection[int]) -> list[int]:
-    """Add the observations of every entity that the units to be erased mention; row ids, ascending.
+    """Add the observations of every entity that these units mention, because the units are to be erased; row ids, ascending.
 
-    This includes observations that do not cite these units: the model that wrote them was shown all facts of the entity
-    and may have used any.
+    This includes observations that do not cite these units: the model saw all facts of the entity when it wrote them, and
+    may have used any.
     """
     citing = select_ids(connection, bank, _OBSERVATIONS_ON, rows)
     mentioned = entities_of_facts(connection, bank, rows)
@@ -417,7 +415,7 @@ def with_observations(connection: Connection, bank: int, rows: Collection[int]) 
 
 
 def entities_to_sum_up(connection: Connection, bank: int, rows: Collection[int]) -> list[int]:
-    """Return row ids of the entities that will need new observations once these units are erased, ascending."""
+    """Return the row ids of the entities that will need new observations once these units are erased, ascending."""
     observed = select_ids(connection, bank, _OBSERVED, rows)
     return sorted({*entities_of_facts(connection, bank, rows), *observed})
 
@@ -430,7 +428,7 @@ def note_changed(target: CommitTarget, rows: Collection[int]) -> None:
 
 
 def remove_units(target: CommitTarget, rows: Collection[int]) -> None:
-    """Remove derived or waiting units. This is not an erasure, because the texts they were made from stay."""
+    """Remove derived or waiting units. This is not an erasure, because the texts they were made from are kept."""
     if not rows:
         return
     gone = [{"unit": row, "bank": target.bank, "revision": target.revision} for row in sorted(rows)]

@@ -1,4 +1,4 @@
-"""Opening the ledger of a data directory: check for losses, then open it for reading or writing."""
+"""Opens the ledger of a data directory for reading or writing, after checking for losses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ IndexMarks: TypeAlias = Callable[[], Sequence[IndexMark]]
 
 
 def no_index_marks() -> Sequence[IndexMark]:
-    """Return no marks, for a ledger without indexes."""
+    """Return no marks; for a ledger without indexes."""
     return ()
 
 
@@ -46,11 +46,11 @@ def open_for_writing(
     index_marks: IndexMarks,
     clock: Clock,
 ) -> SqliteDatabase:
-    """Open a data directory for writing, creating it if needed, and take its lock; all old leases end.
+    """Open a data directory for writing, creating it if needed, and take its lock. All old leases end.
 
     Raises:
         LedgerBusy: the directory is already open for writing.
-        LedgerReadOnly: it cannot be created or written, or is a file.
+        LedgerReadOnly: the directory cannot be created or written, or is a file.
         LedgerLost: committed data is missing, and `accept_loss` is False.
         SchemaMismatch: a development version or a newer version wrote it.
         LedgerFailed: the file is damaged or not a ledger.
@@ -84,10 +84,10 @@ def open_for_writing(
 def open_for_reading(
     directory: Path, *, accept_loss: bool, index_marks: IndexMarks, clock: Clock
 ) -> SqliteDatabase:
-    """Open a data directory for reading, without its lock; another process may be writing.
+    """Open a data directory for reading, without its lock. Another process may write at the same time.
 
     Raises:
-        LedgerReadOnly: it contains no ledger, and reading does not create one.
+        LedgerReadOnly: the directory contains no ledger, and reading does not create one.
         LedgerLost: committed data is missing, and `accept_loss` is False.
         SchemaMismatch: a development version or a newer version wrote it.
         LedgerFailed: the file is damaged or not a ledger.
@@ -103,8 +103,8 @@ def open_for_reading(
 def _reading_uri(directory: Path) -> str:
     """Return the URI for reading.
 
-    A WAL file needs its shared-memory file beside it. If the directory is not writable and there is no WAL
-    file, nobody is writing, and the database can be opened as immutable.
+    A WAL file needs its shared-memory file beside it. If the directory is not writable and there is no WAL file, no process
+    is writing, and the database can be opened as immutable.
     """
     file = directory / LEDGER_FILE
     frozen = not file.with_name(f"{LEDGER_FILE}-wal").exists() and not os.access(directory, os.W_OK)
@@ -112,17 +112,17 @@ def _reading_uri(directory: Path) -> str:
 
 
 def _checked_loss(directory: Path, *, accept_loss: bool, index_marks: IndexMarks) -> Loss | None:
-    """Return the ledger's loss, if the user accepts it.
+    """Return what the ledger has lost, if the user accepts the loss; None if nothing was lost.
 
-    Nothing is written during the check: closing a writable connection would truncate a damaged write-ahead
-    log, which may be needed for a repair.
+    Nothing is written during the check, because closing a writable connection would truncate a damaged write-ahead log,
+    which may be needed for a repair.
 
     Raises:
         LedgerLost: committed data is missing, and `accept_loss` is False.
         SchemaMismatch: a development version or a newer version wrote it.
         LedgerFailed: the file is damaged or not a ledger.
     """
-    marks = HighWaterFile(directory).read()  # read before the ledger, since a writer may commit in between
+    marks = HighWaterFile(directory).read()  # read before the ledger, because a writer may commit in between
     with _inspecting(directory) as connection:
         loss = _loss(connection, marks, ())
         if loss or accept_loss or not (connection and marks):

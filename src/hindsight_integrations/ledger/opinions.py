@@ -1,6 +1,6 @@
-"""Opinions: forming, rewording, adding evidence in a commit, and closing an opinion with its last ground.
+"""Opinions: forming, rewording, adding evidence in a commit, and closing an opinion with its last source fact.
 
-Confidence is not computed here: it is replayed from the stored evidence.
+Confidence is not stored: it is computed by replaying the stored evidence.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ from hindsight_integrations.model.units import (
 )
 from hindsight_integrations.model.writes import WriteSet
 
-NO_PAYLOAD = "{}"  # the facts to assess follow from the opinions themselves
+NO_PAYLOAD = "{}"  # empty, because the opinions themselves determine the facts to assess
 
 logger = logging.getLogger("hindsight_integrations")
 
@@ -95,10 +95,10 @@ _ASSESSED = (
 UNSEEN = (
     _VALID_FACTS.order_by(None)
     .where(units.c.changed > _ASSESSED.scalar_subquery())
-    .order_by(units.c.changed.desc())  # by index; otherwise PostgreSQL reads the whole bank
+    .order_by(units.c.changed.desc())  # uses the index; otherwise PostgreSQL reads the whole bank
     .limit(1)
 )
-"""A fact against which some valid opinion was not assessed."""
+"""A fact that has not been assessed for some valid opinion."""
 
 
 def brings_evidence(writes: WriteSet) -> bool:
@@ -198,9 +198,9 @@ class OpinionReader(Reader):
     """Reads of opinions."""
 
     def get(self, bank: str, opinion_ids: Sequence[str] | None = None) -> list[OpinionLog]:
-        """Return these opinions, or all, in the order they were formed, including those without a valid wording.
+        """Return these opinions, or all, in the order they were formed, including opinions without a valid wording.
 
-        Unknown ids and unreadable opinions are left out.
+        Unknown ids and unreadable opinions are omitted.
         """
         with self._at(bank) as (connection, row):
             if opinion_ids is None:
@@ -210,18 +210,18 @@ class OpinionReader(Reader):
             return _logs(connection, bank, row, rows) if rows else []
 
     def of_units(self, bank: str, ids: IntArray) -> dict[int, str]:
-        """Return the opinion id of each unit (by row id) that words an opinion; others are left out."""
+        """Return the opinion id of each unit (by row id) that is a wording of an opinion; other units are omitted."""
         with self._at(bank) as (connection, row):
             return dict(connection.execute(_OPINIONS_OF, {"rows": ids.tolist(), "bank": row}).all())
 
     def formed_by(self, bank: str, operation: str) -> tuple[str, ...] | None:
-        """Return ids of the opinions a reflection formed, by operation key; None for an unknown key."""
+        """Return the ids of the opinions that a reflection formed, by its operation key; None for an unknown key."""
         with self._at(bank) as (connection, row):
             ids = connection.scalars(_FORMED_BY, {"bank": row, "operation": operation}).all()
             return tuple(opinion for opinion in ids if opinion is not None) if ids else None
 
     def facts_since(self, bank: str, revision: int) -> IntArray:
-        """Return row ids of the valid facts added or corrected after a revision, ascending.
+        """Return the row ids of valid facts that were added or corrected after a revision, ascending.
 
         Facts are world and experience memories.
         """
@@ -231,7 +231,7 @@ class OpinionReader(Reader):
 
 
 def _logs(connection: Connection, bank: str, row: int, rows: Sequence[Row]) -> list[OpinionLog]:
-    """Build the opinions of these rows with wordings and evidence; unreadable ones are logged and left out."""
+    """Build the opinions of these rows with wordings and evidence. Unreadable opinions are logged and omitted."""
     values = {"bank": row, "rows": [opinion for opinion, *_ in rows]}
     wordings, log = fetched(connection, _WORDINGS, values), fetched(connection, _EVIDENCE, values)
     sound = sound_units(connection, bank, row, np.array([unit for _, unit, *_ in wordings], np.int64))
@@ -266,7 +266,7 @@ def _logs(connection: Connection, bank: str, row: int, rows: Sequence[Row]) -> l
                 )
             )
         except (ValueError, TypeError, KeyError, OverflowError):
-            logger.warning("an opinion that cannot be read is left out: %s", unit_id)
+            logger.warning("skipped an opinion that cannot be read: %s", unit_id)
     return logs
 
 
@@ -277,7 +277,7 @@ def _versions(
     sound: Mapping[int, MemoryUnit],
     validity: Mapping[int, tuple[ValidityChange, ...]],
 ) -> dict[int, list[OpinionVersion]]:
-    """Return the wordings of each opinion (by row id), oldest first; damaged ones are left out."""
+    """Return the wordings of each opinion (by row id), oldest first; damaged wordings are omitted."""
     grounds = grouped(connection.execute(_GROUNDS, {"bank": bank, "rows": sound}))
     versions: dict[int, list[OpinionVersion]] = defaultdict(list)
     for opinion, row, reason, revision in wordings:
@@ -323,7 +323,7 @@ def _evidence_from(
 def _validity(
     connection: Connection, bank: int, rows: Collection[int]
 ) -> defaultdict[int, tuple[ValidityChange, ...]]:
-    """Return the validity changes of units, in the order recorded."""
+    """Return the validity changes of units, in recording order."""
     changes: defaultdict[int, tuple[ValidityChange, ...]] = defaultdict(tuple)
     for unit, kind, moment, revision in connection.execute(_VALIDITY, {"bank": bank, "rows": rows}):
         changes[unit] += (ValidityChange(ValidityKind(kind), from_micros(moment), revision),)
@@ -391,17 +391,17 @@ _NOTE_ASSESSED = (
 
 
 def write_opinions(target: CommitTarget, writes: WriteSet, recorded_at: int) -> None:
-    """Write the changes of a bank's opinions. Its units and events are already stored.
+    """Write the changes of a bank's opinions. Its units and events must already be stored.
 
-    A unit of the opinion network without a formation or rewording becomes a given opinion.
+    An opinion unit without a formation or rewording in the write set is stored as a given opinion.
 
     Args:
         target: the current commit.
         writes: the write set.
-        recorded_at: microseconds.
+        recorded_at: current time in microseconds since the epoch.
 
     Raises:
-        InvalidRequest: it refers to something that does not exist, or is not valid as an opinion or evidence.
+        InvalidRequest: the write set refers to something that does not exist, or an opinion or evidence is invalid.
     """
     write = writes.opinions or OpinionsWrite()
     for formed in write.formed:
@@ -429,7 +429,7 @@ def write_opinions(target: CommitTarget, writes: WriteSet, recorded_at: int) -> 
 
 
 def _add_given_opinions(target: CommitTarget, recorded_at: int) -> None:
-    """Turn this commit's opinion units that word no opinion into given opinions."""
+    """Store this commit's opinion units that belong to no opinion as given opinions."""
     created = target.connection.execute(_CREATED, {"bank": target.bank, "revision": target.revision}).all()
     run_many(
         target.connection,
@@ -469,9 +469,9 @@ def _wording(
 
 
 def _form(target: CommitTarget, bank: str, formed: FormationWrite, operation: str, recorded_at: int) -> None:
-    """Insert a new opinion; change nothing if its unit is already a wording."""
+    """Insert a new opinion. Do nothing if its unit is already a wording."""
     if not 0.0 <= formed.confidence <= 1.0:
-        raise _unfit(f"confidence {formed.confidence} is not between 0 and 1", "Give a share of certainty.")
+        raise _unfit(f"confidence {formed.confidence} is not between 0 and 1", "Pass a number from 0 to 1.")
     unit, opinion = _opinion_unit(target, bank, formed.unit_id)
     grounds = _based_on_rows(target, bank, unit, formed.based_on)
     if opinion is not None:
@@ -496,7 +496,7 @@ def _form(target: CommitTarget, bank: str, formed: FormationWrite, operation: st
 
 
 def _reword(target: CommitTarget, bank: str, reworded: RewordingWrite) -> None:
-    """Add a wording, which keeps the grounds of the wording before it; change nothing if it is already the newest."""
+    """Add a wording, which keeps the source facts of the wording before it. Do nothing if it is already the newest."""
     (opinion,) = _opinions(target, bank, [reworded.opinion_id]).values()
     unit, worded = _opinion_unit(target, bank, reworded.unit_id)
     newest, number = target.connection.execute(_NEWEST, {"bank": target.bank, "opinion": opinion}).one()
@@ -504,7 +504,7 @@ def _reword(target: CommitTarget, bank: str, reworded: RewordingWrite) -> None:
         return
     if worded is not None:
         raise _unfit(
-            f"{reworded.unit_id!r} is another wording already", "Write the new wording as a unit of its own."
+            f"{reworded.unit_id!r} is already another wording", "Write the new wording as a separate unit."
         )
     grounds = _based_on_rows(target, bank, unit, reworded.based_on)
     grounds.update(select_ids(target.connection, target.bank, _FACTS_UNDER, [newest]))
@@ -512,23 +512,23 @@ def _reword(target: CommitTarget, bank: str, reworded: RewordingWrite) -> None:
     if target.connection.scalar(_CLOSED_BY, closing_event) is None:
         raise _unfit(
             f"no event closes the wording before {reworded.unit_id!r}",
-            "Close the earlier wording by an event of the same write set, with the new wording as `by_unit`.",
+            "Close the earlier wording by an event in the same write set, with the new wording as `by_unit`.",
         )
     _write_wording(target, _wording(target, unit, opinion, number + 1, reworded.reason), grounds)
 
 
 def _opinion_unit(target: CommitTarget, bank: str, unit_id: str) -> tuple[int, int | None]:
-    """Return the row ids of a unit of the opinion network and of the opinion it words, if any."""
+    """Return the row id of an opinion unit, and the row id of the opinion of which it is a wording, if any."""
     rows = target.connection.execute(_UNIT, {"bank": target.bank, "unit": unit_id}).all()
     check_known("opinions", [unit_id], [known for known, *_ in rows], bank)
     ((_, unit, kind, fact_type, opinion),) = rows
     if kind != UnitKind.MEMORY.value or fact_type != FactType.OPINION.value:
-        raise _unfit(f"{unit_id!r} is not a unit of the opinion network", "Write one as FactType.OPINION.")
+        raise _unfit(f"{unit_id!r} is not an opinion", "Write it with type FactType.OPINION.")
     return unit, opinion
 
 
 def _opinions(target: CommitTarget, bank: str, opinion_ids: Collection[str]) -> dict[str, int]:
-    """Return row ids of opinions by id."""
+    """Return the row ids of opinions by id."""
     if not opinion_ids:
         return {}
     rows = dict(target.connection.execute(_ROWS, {"bank": target.bank, "ids": list(opinion_ids)}).all())
@@ -537,9 +537,9 @@ def _opinions(target: CommitTarget, bank: str, opinion_ids: Collection[str]) -> 
 
 
 def _based_on_rows(target: CommitTarget, bank: str, unit: int, based_on: Sequence[str]) -> set[int]:
-    """Return row ids of the facts a wording is based on; observations and wordings are replaced by their facts.
+    """Return the row ids of the facts that a wording is based on. Observations and wordings are replaced by their facts.
 
-    Observations are replaced again and again, and the erasure of a fact must still find the opinions worded from it.
+    Observations are rewritten often, but the erasure of a fact must still find the opinions that are based on it.
     """
     rows = unit_rows(target.connection, target.bank, based_on)
     check_known("opinions", based_on, rows, bank)
@@ -556,7 +556,7 @@ def _write_wording(target: CommitTarget, wording: Values, facts: Collection[int]
 
 
 def _write_evidence(target: CommitTarget, bank: str, rows: Sequence[EvidenceWrite], recorded_at: int) -> None:
-    """Append rows to the evidence logs of opinions; a fact that is already in a log keeps its row."""
+    """Append rows to the evidence logs of opinions. A fact that is already in a log keeps its row."""
     if not rows:
         return
     known = _opinions(target, bank, [row.opinion_id for row in rows])
@@ -623,11 +623,11 @@ def _unfit(reason: str, remedy: str) -> InvalidRequest:
 
 
 GROUNDS_WITHDRAWN = "its grounds were withdrawn"
-"""Reason for closing a wording with the last of its grounds; identifies closings made by the ledger."""
+"""Reason for closing a wording together with its last source fact. Identifies closings made by the ledger."""
 
 _restored = validity_events.alias("restored")
-# Selects the newest wordings based on these facts: closed_at, number of valid grounds (only 0 is exact), time at which
-# the last ground was closed, whether the ledger closed the wording, and start of validity of a ground that this
+# Selects the newest wordings based on these facts: closed_at, number of valid source facts (exact only if 0), time at which
+# the last source fact was closed, whether the ledger closed the wording, and start of validity of a source fact that this
 # revision restored.
 _STANDING = (
     select(
@@ -687,17 +687,17 @@ _SET_CLOSED = (
 
 
 def follow_grounds(target: CommitTarget, rows: Collection[int]) -> None:
-    """Close opinions whose last ground was closed; restore them if the ledger closed them and a ground is restored.
+    """Close opinions whose last source fact was closed. Restore opinions closed in this way when a source fact is restored.
 
     Args:
         target: the commit that closed or restored units.
-        rows: their row ids.
+        rows: row ids of these units.
     """
     waiting, seen, revision = set(rows), set(rows), target.revision
     while waiting:
         values = {"bank": target.bank, "rows": waiting, "revision": revision}
         standing = target.connection.execute(_STANDING, values)
-        # For each wording, the time at which the change takes effect, and the new `closed_at`.
+        # By wording: the time at which the change takes effect, and the new `closed_at`.
         moves: dict[int, tuple[int, int | None]] = {}
         for wording, closed_at, valid, withdrawn_at, ours, back_at in standing:
             if not valid and closed_at is None:
@@ -715,7 +715,7 @@ def follow_grounds(target: CommitTarget, rows: Collection[int]) -> None:
             }
             for wording, (moment, closed_at) in moves.items()
         ]
-        # An event that equals an earlier one must become the newest.
+        # An event equal to an earlier one is written again, because it must be the newest.
         run_many(target.connection, _DROP_EVENT, events)
         run_many(target.connection, insert(validity_events), events)
         _set_closed(target, {wording: closed_at for wording, (_, closed_at) in moves.items()})
@@ -751,7 +751,7 @@ _BASED_ON_UNITS = union(
     )
     .where(in_bank(opinion_wordings), among(opinion_wordings.c.unit, "rows")),
 )
-# Selects opinions whose evidence or wordings contain an erased unit, and the revisions in which these were written.
+# Selects opinions whose evidence or wordings contain an erased unit, and the revisions that wrote these.
 _READERS = union(
     select(evidence.c.opinion, evidence.c.revision).where(in_bank(evidence), among(evidence.c.fact, "rows")),
     select(opinion_wordings.c.opinion, opinion_wordings.c.revision).where(
@@ -824,15 +824,15 @@ _CLOSINGS = (
 
 
 def with_wordings(connection: Connection, bank: int, rows: Collection[int], *, whole: bool) -> list[int]:
-    """Add the wordings based on units to be erased; row ids, ascending.
+    """Add the wordings that are based on units to be erased; row ids, ascending.
 
-    A wording is based on its grounds and on the wordings before it.
+    A wording is based on its source facts and on the wordings before it.
 
     Args:
         connection: the writer.
         bank: row id of the bank.
         rows: row ids of the units.
-        whole: include all wordings of an opinion if one of them is among the units.
+        whole: whether to include all wordings of an opinion if one of them is among the units.
     """
     waiting = {*rows, *(select_ids(connection, bank, _FIRST, rows) if whole else ())}
     telling = set(waiting)
@@ -845,17 +845,17 @@ def with_wordings(connection: Connection, bank: int, rows: Collection[int], *, w
 def erase_opinions(
     target: CommitTarget, rows: Collection[int], documents: Collection[int] = ()
 ) -> tuple[int, list[int]]:
-    """Erase the traces of units in opinions, while the units still exist.
+    """Erase the traces of units in opinions. Call it before the units are deleted.
 
-    Reasons were written by a model that may have read an erased text; those that may repeat it are blanked.
+    Reasons may repeat an erased text, because a model that may have read it wrote them; such reasons are blanked.
 
     Args:
         target: the current erasure.
-        rows: row ids of the units to be erased, with all wordings based on them.
-        documents: documents that lose items; evidence that was judged by their text is judged again.
+        rows: row ids of the units to be erased, including all wordings based on them.
+        documents: documents that lose items; evidence that was judged by their text will be judged again.
 
     Returns:
-        The number of opinions erased, and the wordings that become the newest of their opinions again.
+        The number of erased opinions, and the wordings that become the newest of their opinions again.
     """
     connection, bank = target.connection, target.bank
     _blank_reasons(target, {*rows, *documents})
@@ -869,14 +869,14 @@ def erase_opinions(
 
 
 def follow_own_grounds(target: CommitTarget, wordings: Collection[int]) -> None:
-    """Close the wordings, among those that became the newest again, whose grounds have all been closed."""
+    """Close wordings that became the newest again but whose source facts are all closed."""
     follow_grounds(target, select_ids(target.connection, target.bank, _FACTS_UNDER, wordings))
 
 
 def judge_corrected(connection: Connection, bank: int, *rows: int) -> None:
-    """Delete the evidence that was judged by a corrected text: of these facts, or for these wordings.
+    """Delete evidence that was judged by a text before its correction: the text of these facts, or of these wordings.
 
-    Facts judged against a wording whose evidence is deleted will be assessed again.
+    Facts that were judged against such a wording will be assessed again.
     """
     if rows:
         connection.execute(_REASSESS, {"of": bank, "rows": rows})
@@ -884,7 +884,7 @@ def judge_corrected(connection: Connection, bank: int, *rows: int) -> None:
 
 
 def _blank_reasons(target: CommitTarget, rows: Collection[int]) -> None:
-    """Blank the reasons of the opinions based on these units, and all reasons written in the same commits."""
+    """Blank the reasons in opinions based on these units, and all reasons written in the same commits."""
     readers = target.connection.execute(_READERS, {"bank": target.bank, "rows": rows}).all()
     if not readers:
         return
@@ -896,7 +896,7 @@ def _blank_reasons(target: CommitTarget, rows: Collection[int]) -> None:
 
 
 def closed_by_log(connection: Connection, bank: int, unit: int) -> int | None:
-    """Return when a unit was closed by its log: the earliest closing since the last restoration; None if valid."""
+    """Return when a unit's log closes it: the earliest closing since the last restoration; None if it is valid."""
     closed: int | None = None
     for kind, moment in connection.execute(_CLOSINGS, {"bank": bank, "unit": unit}):
         if kind == ValidityKind.CLOSED:

@@ -1,8 +1,8 @@
-"""The ledger on PostgreSQL, which many processes and machines may use at the same time.
+"""The ledger on PostgreSQL, which processes on several machines may use at the same time.
 
-A writer holds its bank's advisory lock from before its first read to the end of its transaction, so that it
-decides on the newest state and no other writer of the bank can overtake it. READ COMMITTED is required: under
-REPEATABLE READ the statement that waits for the lock would fix the snapshot before it has the lock.
+A writer holds the advisory lock of its bank from before its first read to the end of its transaction. It therefore
+decides on the newest state, and no other writer can commit to the bank in between. READ COMMITTED is required: under
+REPEATABLE READ, the statement that waits for the lock would take its snapshot before it has the lock.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ from hindsight_integrations.model.clock import Clock, SystemClock
 from hindsight_integrations.model.watermark import Watermark
 
 LOCK_SECONDS = 30
-"""How long a writer waits for its bank. A turn holds the lock for milliseconds, an import for seconds."""
+"""How long a writer waits for the lock of its bank. A turn holds it for milliseconds, an import for seconds."""
 
 IDLE_SECONDS = 60
-"""After this time the server ends a transaction whose process does nothing, and so frees the bank."""
+"""Idle time after which the server ends a transaction, which releases the lock of its bank."""
 
 CONNECT_SECONDS = 10
 SILENT_SECONDS = 20
-"""After this time without a sign of life from its machine, a server counts as lost; Linux alone would wait for minutes."""
+"""Time without a TCP acknowledgement after which the server counts as lost; by default, Linux waits for minutes."""
 
 POOL_SECONDS = 30
 RESTED_SECONDS = 5
-"""A connection that was idle for longer is tried before its use: the server may have been restarted."""
+"""Idle time after which a connection is tested before use, because the server may have been restarted."""
 
 RECYCLE_SECONDS = 600
 """Age at which a connection is replaced, so that the server's clock is read again and old backends end."""
@@ -84,16 +84,16 @@ RECYCLE_SECONDS = 600
 _DRIVERS = {"postgresql", "postgres", "postgresql+psycopg"}
 
 _SET_UP = 0x48494E44
-"""Advisory lock of those who create the schema."""
+"""Key of the advisory lock that is held while the schema is created."""
 
 
 def checked_address(address: str) -> URL:
-    """Parse an address, and choose its driver.
+    """Parse an address, and select its driver.
 
-    `?prepare_threshold=none` turns prepared statements off, for a PgBouncer that does not support them.
+    `?prepare_threshold=none` disables prepared statements, for a PgBouncer that does not support them.
 
     Raises:
-        InvalidRequest: it is not the URL of a PostgreSQL server, or names no database.
+        InvalidRequest: it is not the address of a PostgreSQL server, or it names no database.
     """
     remedy = "Use postgresql://user:password@host:5432/name."
     try:
@@ -108,17 +108,17 @@ def checked_address(address: str) -> URL:
 
 
 def public_address(url: URL) -> str:
-    """Return the address without user and password: the same for every process that uses the database."""
+    """Return the address without user and password, which is the same for all processes that use the database."""
     socket_folder = url.query.get("host", "")
     host = url.host or (socket_folder if isinstance(socket_folder, str) else "")
     return f"postgresql://{host}:{url.port or 5432}/{url.database}"
 
 
 class ServerClock:
-    """The server's clock, so that the processes of one ledger agree on when leases end and tasks are due.
+    """The server's clock, so that all processes agree on when leases end and tasks are due.
 
     Args:
-        clock: this machine's clock, corrected by the difference at the newest connection.
+        clock: this machine's clock. It is corrected by its difference to the server's clock, as read by the newest connection.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -129,21 +129,21 @@ class ServerClock:
         return self._clock.now() + self._ahead
 
     def adjust(self, server: datetime) -> None:
-        """Note the server's time at this moment."""
+        """Set the server's time at this moment."""
         self._ahead = server - self._clock.now()
 
 
 class PostgresDatabase(Database):
-    """A PostgreSQL database, with a pool of connections for reads and another one for writes.
+    """A PostgreSQL database, with one pool of connections for reads and another one for writes.
 
-    A write may read on a second connection, so one pool for both could block itself when it is exhausted.
+    A write may read on a second connection. With a single pool, writes could take all connections and wait for each other.
 
     Args:
-        url: the address, with the driver psycopg.
-        clock: the system clock, which is corrected to the server's time; or a clock for tests and replays, which is not.
-        read_only: write nothing, not even a schema; also for a standby.
-        connections: maximum number of connections of each pool.
-        lock_seconds: how long a writer waits for its bank.
+        url: the address, with driver psycopg.
+        clock: the system clock, which is corrected to the server's time, or a test clock, which is not corrected.
+        read_only: write nothing, not even a schema. Works on a standby.
+        connections: maximum number of connections in each pool.
+        lock_seconds: how long a writer waits for the lock of its bank.
     """
 
     shared = True
@@ -158,7 +158,7 @@ class PostgresDatabase(Database):
         lock_seconds: float = LOCK_SECONDS,
     ) -> None:
         self._server_clock = ServerClock(clock) if isinstance(clock, SystemClock) else None
-        # A missing commit only shows that a cache is of another history: the server is the truth.
+        # A missing commit only shows that a cache belongs to another history: the server has the truth.
         super().__init__(
             public_address(url), clock=self._server_clock or clock, read_only=read_only, accept_loss=True
         )
@@ -174,7 +174,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def reading_once(self) -> Iterator[Connection]:
-        """Open a read block for a single statement, which needs no transaction around it."""
+        """Open a block for a single read statement, which needs no explicit transaction."""
         if getattr(self._open_readers, "connection", None) is not None:
             with self.reading() as connection:
                 yield connection
@@ -186,13 +186,13 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def deciding(self, bank: str) -> Iterator[Connection]:
-        """Lock a bank for reads that lead to a `committing` block; other writers of the bank wait, in any process."""
+        """Lock a bank for reads that lead to a `committing` block. Other writers of the bank wait, in any process."""
         with self._writer(bank):
             yield self._writers.connection
 
     @contextmanager
     def committing(self) -> Iterator[Connection]:
-        """Run a block in this thread's write transaction and commit it; only inside `writing` or `deciding`.
+        """Run a block in this thread's write transaction and commit it. Only inside `writing` or `deciding`.
 
         If the answer to COMMIT is lost, the commit is looked up by its token before it is reported as failed.
         """
@@ -201,14 +201,14 @@ class PostgresDatabase(Database):
         yield connection
         mark = watermark_of(connection)
         try:
-            connection.exec_driver_sql("COMMIT")  # with all statements that are to be sent later
-            connection.commit()  # SQLAlchemy's part, which sends nothing
+            connection.exec_driver_sql("COMMIT")  # sends all queued statements too
+            connection.commit()  # updates SQLAlchemy's state and sends nothing
         except DBAPIError as error:
             if not (error.connection_invalidated and mark and self._is_committed(connection, mark)):
                 raise
 
     def scrub(self) -> Scrub:
-        """Do nothing: deleted rows stay in the server's files until it reuses the space."""
+        """Do nothing: the server reuses the space of deleted rows by itself."""
         return Scrub.NOT_OURS
 
     def problems(self) -> tuple[str, ...]:
@@ -216,7 +216,7 @@ class PostgresDatabase(Database):
         return ()
 
     def close(self) -> None:
-        """Wait for running reads and writes, and close every connection. Idempotent."""
+        """Wait for running reads and writes, and close every connection. Can be called more than once."""
         with self._gate.exclusive():
             self._closed = True
             self._dispose()
@@ -241,7 +241,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def _connected(self, engine: Engine, begin: str) -> Iterator[Connection]:
-        """Open a transaction, which is rolled back at the end of the block; `begin` is sent with its first statement."""
+        """Open a transaction, which is rolled back at the end of the block. `begin` is sent with its first statement."""
         with engine.connect() as connection:
             queue = _queue(connection)
             queue.append(_Queued(begin))
@@ -251,12 +251,12 @@ class PostgresDatabase(Database):
                 queue.clear()
 
     def _lock(self, connection: Connection, bank: str) -> None:
-        """Lock a bank, before the next statement."""
+        """Queue the statement that locks a bank; it is sent with the next statement."""
         values = {"lock": self._lock_milliseconds, "idle": f"{IDLE_SECONDS}s", "key": lock_key(bank)}
         connection.execute(_LOCK_BANK, values, execution_options={SENT_LATER: []})
 
     def _is_committed(self, connection: Connection, mark: Watermark) -> bool:
-        """Reconnect, and look a commit up; the lock waits until the server has ended its transaction."""
+        """Reconnect, and look up a commit. The lock makes this wait until the server has ended the transaction."""
         connection.rollback()
         _queue(connection).append(_Queued("BEGIN"))
         self._lock(connection, self._writers.bank)
@@ -272,13 +272,13 @@ class PostgresDatabase(Database):
                 )
             with self.writing() as connection:
                 connection.execute(LOCK_SET_UP)
-                if self._schema_version(connection) is None:  # no other process has created it
+                if self._schema_version(connection) is None:  # no other process created it in the meantime
                     self._create(connection)
         elif version != SCHEMA_VERSION:
             raise SchemaMismatch(self.path, version, SCHEMA_VERSION)
 
     def _schema_version(self, connection: Connection) -> int | None:
-        """Return the version of the schema; None if there is no ledger.
+        """Return the version of the schema; None if the database contains no ledger.
 
         Raises:
             LedgerFailed: the database belongs to another application.
@@ -287,7 +287,7 @@ class PostgresDatabase(Database):
             return None
         version = connection.scalar(select(schema.c.version_num)) or ""
         if not version.isdecimal() or not inspect(connection).has_table(tables.ledger.name):
-            raise LedgerFailed(self.path, "it is a database of another application")
+            raise LedgerFailed(self.path, "the database belongs to another application")
         return int(version)
 
     def _create(self, connection: Connection) -> int:
@@ -307,7 +307,7 @@ class PostgresDatabase(Database):
         try:
             engine = create_engine(
                 url,
-                isolation_level="AUTOCOMMIT",  # BEGIN is sent by `_connected`, together with another statement
+                isolation_level="AUTOCOMMIT",  # `_connected` sends BEGIN together with the first statement
                 pool_size=connections,
                 max_overflow=0,
                 pool_timeout=POOL_SECONDS,
@@ -325,7 +325,7 @@ class PostgresDatabase(Database):
             )
         except ImportError as error:
             raise MissingDependency(
-                "psycopg, the driver of PostgreSQL,", "Run `pip install hindsight-integrations[postgres]`."
+                "psycopg, the driver for PostgreSQL,", "Run `pip install hindsight-integrations[postgres]`."
             ) from error
         event.listen(engine, "do_execute", _execute)
         event.listen(engine, "do_executemany", _execute)
@@ -337,7 +337,7 @@ class PostgresDatabase(Database):
         return engine
 
     def _dispose(self) -> None:
-        """Close the connections that are not in use; the pools open new ones."""
+        """Close unused connections; the pools open new ones on demand."""
         for engine in (self._read_engine, self._write_engine):
             engine.dispose()
 
@@ -348,11 +348,11 @@ class PostgresDatabase(Database):
         except PoolTimeout as error:
             raise LedgerUnreachable(
                 self.path,
-                f"all connections of this process were in use for {POOL_SECONDS} s; use a higher StorageConfig(connections=)",
+                f"all connections of this process were in use for {POOL_SECONDS} s; set a higher StorageConfig(connections=)",
             ) from error
         except DBAPIError as error:
             raise self._convert(error, bank) from error
-        except PendingRollbackError as error:  # used after the server had closed it
+        except PendingRollbackError as error:  # the connection was used after the server had closed it
             raise LedgerUnreachable(self.path, "the connection was closed during the call") from error
         except UnicodeEncodeError as error:
             raise not_unicode(error) from error
@@ -368,13 +368,13 @@ class PostgresDatabase(Database):
         if code in _ADVICE:
             reason = f"{reason}; {_ADVICE[code]}"
         if error.connection_invalidated:
-            self._dispose()  # the other connections were lost too, or will be replaced at little cost
+            self._dispose()  # the other connections are probably lost too, and replacing them is cheap
         if code != _DISK_FULL and (not code or code[:2] in _UNREACHABLE or error.connection_invalidated):
             return LedgerUnreachable(self.path, reason)
         return LedgerFailed(self.path, reason)
 
     def _holder(self, bank: str) -> str:
-        """Describe the process that holds a bank's lock; empty if it no longer does."""
+        """Describe the client that holds a bank's lock; empty if no client holds it any more."""
         try:
             with self._read_engine.connect() as connection:
                 row = connection.execute(_HOLDER, _lock_parts(bank)).first()
@@ -384,25 +384,25 @@ class PostgresDatabase(Database):
 
 
 def lock_key(bank: str) -> int:
-    """Return the number of a bank's advisory lock. Two banks may share one, and then wait for each other."""
+    """Return the key of a bank's advisory lock. If two banks share a key, their writers wait for each other."""
     digest = blake2b(bank.encode("utf-8", "surrogatepass"), digest_size=8, person=b"hindsight").digest()
     return int.from_bytes(digest, "big", signed=True)
 
 
 def _lock_parts(bank: str) -> dict[str, int]:
-    """Return the lock's number as `pg_locks` shows it: upper and lower half."""
+    """Return the key's upper and lower halves, as `pg_locks` shows them."""
     unsigned = lock_key(bank) % 2**64
     return {"upper": unsigned >> 32, "lower": unsigned % 2**32}
 
 
-# `set_config` comes first: the time limit must hold while the statement waits for the lock.
+# `set_config` comes first, because the time limit must apply while the statement waits for the lock.
 _LOCK_BANK = select(
     func.set_config("lock_timeout", bindparam("lock"), True),
     func.set_config("idle_in_transaction_session_timeout", bindparam("idle"), True),
     func.pg_advisory_xact_lock(bindparam("key", type_=BigInteger)),
 )
 LOCK_SET_UP = select(func.pg_advisory_xact_lock(_SET_UP))
-"""Waits for other processes that create or change the tables."""
+"""Waits for other processes that are creating or changing the tables."""
 _locks = table("pg_locks", *map(column, ("locktype", "classid", "objid", "objsubid", "granted", "pid")))
 _activity = table("pg_stat_activity", column("pid"), column("application_name"))
 _HOLDER = select(_activity.c.pid, _activity.c.application_name).join_from(
@@ -417,17 +417,17 @@ _HOLDER = select(_activity.c.pid, _activity.c.application_name).join_from(
 )
 
 _LOCK_NOT_AVAILABLE = "55P03"
-_READ_ONLY = {"25006", "42501"}  # a standby or a read-only session; missing rights
+_READ_ONLY = {"25006", "42501"}  # standby or read-only session; insufficient privileges
 _DISK_FULL = "53100"
 _ADVICE = {
     _DISK_FULL: "free disk space on the server",
-    "57014": "if statement_timeout ended it, raise that of the user",
+    "57014": "if statement_timeout ended the statement, raise that limit for the database user",
 }
-# Classes of codes: connection, rights to connect, resources, shutdown, no such database.
+# Classes of SQLSTATE codes: connection, authorisation, resources, shutdown, unknown database.
 _UNREACHABLE = {"08", "28", "53", "57", "3D"}
 
 schema = Table("alembic_version", MetaData(), Column("version_num", VARCHAR(32), primary_key=True))
-"""The version of the schema, where Alembic keeps it."""
+"""The version of the schema, which Alembic stores here."""
 
 
 def _read_clock(clock: ServerClock, connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's
@@ -445,10 +445,10 @@ def _note_rest(_: object, record: ConnectionPoolEntry) -> None:
 
 
 def _try_rested(connection: Any, record: ConnectionPoolEntry, _: object) -> None:  # noqa: ANN401 - the driver's
-    """Try a connection that has been idle; the pool replaces one that is broken.
+    """Test a connection that was idle; the pool replaces a broken one.
 
     Raises:
-        DisconnectionError: it is broken.
+        DisconnectionError: the connection is broken.
     """
     if time.monotonic() - record.info.get("rests_since", time.monotonic()) < RESTED_SECONDS:
         return
@@ -463,13 +463,13 @@ def _try_rested(connection: Any, record: ConnectionPoolEntry, _: object) -> None
 
 @dataclass(frozen=True, slots=True)
 class _Queued:
-    """A statement that waits for the next one, so that both share a round trip.
+    """A statement that is sent together with the next one, in a single round trip.
 
     Attributes:
         statement: the SQL text.
-        parameters: its values; a list of them for each execution.
-        cursors: where to leave the driver's cursor, with the result.
-        changes_rows: whether it changes rows.
+        parameters: its values; a list of them for several executions.
+        cursors: list to which the driver's cursor with the result is appended.
+        changes_rows: whether the statement changes rows.
     """
 
     statement: str
@@ -478,14 +478,14 @@ class _Queued:
     changes_rows: bool = False
 
     def send(self, cursor: Any) -> Any:  # noqa: ANN401 - the driver's
-        """Send it, in a pipeline, and return the cursor, which gets the result at the pipeline's end."""
+        """Send the statement in a pipeline. Return the cursor, which has the result when the pipeline ends."""
         send = cursor.executemany if isinstance(self.parameters, list) else cursor.execute
         send(self.statement, self.parameters)
         return cursor
 
 
 _queues: WeakKeyDictionary[Any, list[_Queued]] = WeakKeyDictionary()
-"""For each of the driver's connections, the statements to be sent with the next one."""
+"""For each of the driver's connections, the statements that are queued to be sent with the next one."""
 
 
 def _queue(connection: Connection) -> list[_Queued]:
@@ -493,7 +493,7 @@ def _queue(connection: Connection) -> list[_Queued]:
 
 
 def _execute(cursor: Any, statement: str, parameters: Any, context: Any) -> bool:  # noqa: ANN401 - the driver's
-    """Queue a statement that is to be sent later; otherwise send all queued ones with this one, in one round trip."""
+    """Queue a statement that may be sent later; otherwise send it with all queued statements in one round trip."""
     connection = cursor.connection
     queue, cursors = _queues.setdefault(connection, []), context.execution_options.get(SENT_LATER)
     if cursors is not None:
@@ -501,7 +501,7 @@ def _execute(cursor: Any, statement: str, parameters: Any, context: Any) -> bool
         queue.append(_Queued(statement, parameters, cursors, changes_rows))
         return True
     if not queue:
-        return False  # SQLAlchemy sends it
+        return False  # let SQLAlchemy send it
     waiting = queue.copy()
     queue.clear()
     with connection.pipeline():
@@ -527,5 +527,5 @@ def _count_changes(
 
 
 def _add_changes(connection: Connection, cursor: Any) -> None:  # noqa: ANN401 - the driver's
-    # A queued statement has no count yet: -1.
+    # The row count of a queued statement is still unknown: -1.
     connection.info["changes"] = connection.info.get("changes", 0) + max(cursor.rowcount, 0)

@@ -1,4 +1,4 @@
-"""A bank's profiles: all that it has had, by number and by time."""
+"""The profiles that a bank has had, by number and by time."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class ProfileReader(Reader):
             return [_change(change) for change in connection.execute(_ALL, {"of": row})]
 
     def change(self, bank: str, number: int | None = None) -> ProfileChange | None:
-        """Return a profile by number, or the newest; None if there is none."""
+        """Return the profile with this number, or the newest; None if it does not exist."""
         query = _NEWEST if number is None else _BY_NUMBER
         with self._at(bank) as (connection, row):
             change = connection.execute(query, {"of": row, "number": number}).one_or_none()
             return _change(change) if change else None
 
     def at(self, bank: str, moment: datetime) -> BankProfile:
-        """Return the profile in effect at a moment; a neutral one before the first change.
+        """Return the profile in effect at this time; a neutral profile before the first change.
 
-        A change that takes effect within the same second counts.
+        A change that takes effect within the same second is included.
         """
         with self._at(bank) as (connection, row):
             end = to_micros(moment.replace(microsecond=0)) + _SECOND
@@ -70,9 +70,9 @@ class ProfileWriter(ProfileReader):
         self._database = database
 
     def forget_history(self, bank: str) -> int:
-        """Erase all profiles but the current one, which keeps its number; return how many were erased.
+        """Erase all profiles but the current one, which keeps its number; return the number of erased profiles.
 
-        The revision stays the same. `scrub` removes them from the storage.
+        The revision does not change. `scrub` removes the bytes from the storage.
         """
         with self._database.writing(bank) as connection:
             row = find_bank(connection, bank).id
@@ -83,7 +83,7 @@ class ProfileWriter(ProfileReader):
 
 
 def write_profile(connection: Connection, bank: int, writes: WriteSet, now: datetime) -> None:
-    """Store a write set's profile as the bank's current one.
+    """Store the profile of a write set as the bank's current one.
 
     Raises:
         RevisionConflict: the bank got another profile in the meantime; the transaction must be rolled back.

@@ -51,7 +51,7 @@ _ADD_SPELLING = insert(record_category_names)
 def category_rows(
     connection: Connection, bank: int, spellings: Iterable[tuple[RecordKind, str]]
 ) -> CategoryRows:
-    """Return row ids of the categories by kind and spelling key; unknown ones are left out."""
+    """Return the row ids of categories by kind and spelling key; unknown spellings are omitted."""
     wanted = set(spellings)
     if not wanted:
         return {}
@@ -61,14 +61,14 @@ def category_rows(
 
 
 def categories_of(records: Iterable[Record]) -> list[CategoryWrite]:
-    """Return the categories that records name, with the spellings used."""
+    """Return the categories that the records use, with the spellings used."""
     return [CategoryWrite(r.kind, r.category, (r.stated,)) for r in records if spelling_key(r.category)]
 
 
 def write_categories(connection: Connection, bank: int, writes: Sequence[CategoryWrite]) -> CategoryRows:
-    """Create missing categories and add spellings; return row ids of all categories named.
+    """Create missing categories and add spellings; return the row ids of all these categories.
 
-    A spelling that belongs to another category stays with it.
+    A spelling that already belongs to another category stays there.
     """
     spellings = [
         [(write.kind, spelling_key(text)) for text in (write.name, *write.spellings)] for write in writes
@@ -143,7 +143,7 @@ _CATEGORIES_OF = (
 
 
 def touched_categories(connection: Connection, bank: int, units: Sequence[int]) -> list[int]:
-    """Return row ids of the categories of these units' records, ascending."""
+    """Return the row ids of the categories of these units' records, ascending."""
     return list(connection.scalars(_CATEGORIES_OF, {"bank": bank, "units": units}))
 
 
@@ -165,10 +165,10 @@ _DELETE_OTHER_SPELLINGS = delete(record_category_names).where(
 
 
 def erase_unused(connection: Connection, bank: int, touched: Sequence[int]) -> int:
-    """Delete categories without records and spellings no record uses; return the number of categories deleted.
+    """Delete categories without records, and spellings that no record uses; return the number of deleted categories.
 
-    Only the categories in `touched` are checked: they lost records. A name whose words occur in no remaining spelling
-    is replaced by the most common of these.
+    Only the categories in `touched`, which lost records, are checked. If no remaining spelling contains the words of a
+    category's name, the most common remaining spelling becomes its name.
     """
     if not touched:
         return 0
@@ -196,7 +196,7 @@ def _delete_categories(connection: Connection, bank: int, rows: Sequence[int]) -
 
 
 def kept_name(name: str, stated: Mapping[str, int]) -> str:
-    """Return the name a category keeps, given its remaining spellings and the number of records with each."""
+    """Return a category's new name, given its remaining spellings and the number of records with each."""
     words = set(re.findall(r"\w+", spelling_key(name)))
     if any(words <= set(re.findall(r"\w+", spelling_key(text))) for text in stated) or not any(stated):
         return name
@@ -204,7 +204,7 @@ def kept_name(name: str, stated: Mapping[str, int]) -> str:
 
 
 _SEPARATOR = "\x1f"
-_SPARE_BITS = 4  # bits of 64 that a digest leaves free, so that a unit's `closed_at` can be added
+_SPARE_BITS = 4  # a digest uses 60 of 64 bits, so that a unit's `closed_at` can be added without overflow
 _ORDINAL, _STATED = 1, 7  # positions in a row of _SEALED
 
 
@@ -227,7 +227,7 @@ def write_records(
         connection: the writer.
         bank: row id of the bank.
         units: row ids of units, each with its records.
-        categories: row ids of all categories the records name.
+        categories: row ids of all categories that the records use.
     """
     rows: list[Values] = []
     for unit, unit_records in units:
@@ -252,10 +252,10 @@ _RECORDS_OF = (
 
 
 def records_of(connection: Connection, bank: int, counts: Mapping[int, int]) -> dict[int, tuple[Record, ...]]:
-    """Return the records of units, in order, by row id of the unit; units with damaged records are left out.
+    """Return the records of units, in order, by row id of the unit; units with damaged records are omitted.
 
     Args:
-        connection: where to read.
+        connection: connection to read from.
         bank: row id of the bank.
         counts: expected number of records by row id of the unit.
     """
@@ -281,7 +281,7 @@ _UPDATE_RECORD = update(records).where(
 def _move_records(connection: Connection, bank: int, rows: Iterable[Row], category: int) -> None:
     """Move records (rows of _SEALED, then the checksum) to another category.
 
-    A damaged row keeps its old checksum, so that it stays recognisable as damaged.
+    A damaged row keeps its old checksum, so that the damage stays detectable.
     """
     changes = []
     for *before, checksum in rows:
@@ -327,7 +327,7 @@ _COUNT_RECORDS = (
 
 
 def seal_records(connection: Connection, bank: int) -> None:
-    """Recompute the checksums of a bank's records, and count the records of each unit."""
+    """Recompute the checksums of a bank's records and the number of records of each unit."""
     rows = fetched(connection, _RECORDS_OF_BANK, {"bank": bank})
     run_many(connection, _UPDATE_RECORD, [{**_place(bank, row), "checksum": digest(row)} for row in rows])
     connection.execute(_COUNT_RECORDS, {"of_bank": bank})
@@ -377,10 +377,10 @@ class RecordReader(Reader):
         return [(int(unit), RecordKind(kind), name or "") for unit, kind, name in stored]
 
     def rows(self, bank: str, *, kind: RecordKind | None = None, category: str | None = None) -> IntArray:
-        """Return row ids of all units with a record of this kind and category (None means any), ascending.
+        """Return the row ids of all units with a record of this kind and category (None means any), ascending.
 
-        Closed units are included. A category matches by any of its spellings, ignoring case and white space;
-        "" means no category. The result is complete, so that sums are exact. One indexed query.
+        Closed units are included. Any spelling of a category matches, ignoring case and white space; "" means no category.
+        The result is complete, so that sums are exact. Uses one indexed query.
         """
         statement, name = _UNITS_WITH_RECORDS, spelling_key(category or "")
         spelled = select(_SPELLINGS.category).where(
@@ -397,7 +397,7 @@ class RecordReader(Reader):
             return np.fromiter(rows, np.int64)
 
     def categories(self, bank: str, kind: RecordKind | None = None) -> list[RecordCategory]:
-        """Return the categories of records (of one kind, if given): by kind, most used first, then by name."""
+        """Return the categories of all records, or of one kind, by kind, most used first, then by name."""
         with self._at(bank) as (connection, row):
             return list(listed_categories(connection, row, kind).values())
 
@@ -406,7 +406,7 @@ class RecordReader(Reader):
     ) -> dict[tuple[RecordKind, str], tuple[str, ...]]:
         """Return the measurement units used in each category, by kind and name, most used first.
 
-        Categories without any are left out.
+        Categories without measurement units are omitted.
         """
         measures: dict[tuple[RecordKind, str], list[str]] = defaultdict(list)
         with self._at(bank) as (connection, row):
@@ -436,18 +436,20 @@ class RecordEditor(RecordReader):
     def merge_categories(self, bank: str, kind: RecordKind, keep: str, merged: str) -> RecordCategory:
         """Move all records and spellings of category `merged` to `keep`, delete `merged`, and return `keep`.
 
-        Either may be named by any of its spellings. Each record keeps its spelling, so `split_category` with
-        the spellings of the merged category undoes the merge.
+        Either may be named by any of its spellings. Each record keeps its spelling, so calling `split_category` with the
+        spellings of the merged category undoes the merge.
 
         Raises:
-            InvalidRequest: one of them is unknown, or both are the same.
+            InvalidRequest: one of them is unknown, or both are the same category.
         """
         with self._database.writing(bank) as connection:
             stored = find_bank(connection, bank)
             bank_row = stored.id
             target, source = (_category_row(connection, bank_row, kind, name) for name in (keep, merged))
             if target == source:
-                raise InvalidRequest("merge", f"{merged!r} is {keep!r} already", "Name two categories.")
+                raise InvalidRequest(
+                    "merge", f"{merged!r} already belongs to {keep!r}", "Name two categories."
+                )
             _move_records(connection, bank_row, _records(connection, bank_row, source), target)
             connection.execute(_MOVE_SPELLINGS, {"of": bank_row, "target": target, "source": source})
             _delete_categories(connection, bank_row, [source])
@@ -457,12 +459,12 @@ class RecordEditor(RecordReader):
     def split_category(
         self, bank: str, kind: RecordKind, name: str, spellings: Sequence[str]
     ) -> RecordCategory:
-        """Split some spellings of a category, with the records that use them, into a new category.
+        """Move some spellings of a category, with the records that use them, to a new category.
 
-        The first spelling is its name. Merging the two undoes the split.
+        The first spelling becomes its name. Merging the two categories undoes the split.
 
         Raises:
-            InvalidRequest: the category is unknown, lacks a spelling, or one of the spellings is its name.
+            InvalidRequest: the category is unknown, does not have one of the spellings, or one of them is its name.
         """
         with self._database.writing(bank) as connection:
             stored = find_bank(connection, bank)
@@ -501,9 +503,11 @@ def _records(connection: Connection, bank: int, category: int) -> list[Row]:
 def _check_split(category: RecordCategory, keys: Sequence[str]) -> None:
     unknown = [key for key in keys if key not in category.spellings]
     if not keys or unknown:
-        reason = f"{category.name!r} is not spelled {unknown[0]!r}" if unknown else "none is given"
+        reason = f"{category.name!r} has no spelling {unknown[0]!r}" if unknown else "the list is empty"
         raise InvalidRequest("spellings", reason, f"It has {', '.join(category.spellings)}.")
     if spelling_key(category.name) in keys:
         raise InvalidRequest(
-            "spellings", f"{category.name!r} is its name, which stays", "Split off the other spellings."
+            "spellings",
+            f"{category.name!r} is the category's name, which must stay",
+            "Split off other spellings.",
         )

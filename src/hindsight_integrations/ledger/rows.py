@@ -36,9 +36,9 @@ from hindsight_integrations.model.units import (
 from hindsight_integrations.model.writes import UnitWrite
 
 Row: TypeAlias = tuple[Any, ...]
-"""One row of a select; its column types are unknown to the type checker."""
+"""A row of a select whose column types the type checker does not know."""
 
-# Columns covered by a unit's checksum, in order. Changing them invalidates every checksum and needs a new
+# Columns covered by a unit's checksum, in order. Changing this list invalidates every checksum, and so requires a new
 # schema version.
 SEALED_COLUMNS = (
     "unit_id",
@@ -61,9 +61,9 @@ SEALED_COLUMNS = (
     "records",
 )
 SEALED = len(SEALED_COLUMNS)
-# `compact` is not sealed: it is only an offset into the sealed text.
+# `compact` is not covered, because it is only an offset into a text that is.
 OWN_COLUMNS = (*SEALED_COLUMNS, "kind", "compact", "compact_tokens", "number", "lasting")
-"""A unit's own columns: all but the document to which an item belongs."""
+"""A unit's own columns: all except the document of an item."""
 
 Fields: TypeAlias = list[ColumnElement[Any]]
 """The columns of a select."""
@@ -82,9 +82,9 @@ is_fact: ColumnElement[bool] = and_(
 is_opinion: ColumnElement[bool] = and_(
     units.c.kind == UnitKind.MEMORY.value, units.c.fact_type == FactType.OPINION.value
 )
-"""Condition: the unit words an opinion."""
+"""Condition: the unit is a wording of an opinion."""
 is_not_observation: ColumnElement[bool] = units.c.fact_type != FactType.OBSERVATION.value
-"""Condition: the unit is not an observation, and so counts as a mention of an entity."""
+"""Condition: the unit is not an observation, so that it counts as a mention of an entity."""
 
 _BANK = select(banks.c.id, banks.c.revision, banks.c.dimension).where(banks.c.name == bindparam("name"))
 _BANKS = select(banks.c.name).order_by(banks.c.name).limit(5)
@@ -101,9 +101,9 @@ class BankRow:
     """The columns of a bank that statements need.
 
     Attributes:
-        id: its row id.
+        id: row id of the bank.
         revision: its current revision.
-        dimension: length of its vectors; None if it has none.
+        dimension: length of the bank's vectors; None if it has none.
     """
 
     id: int
@@ -121,11 +121,11 @@ class CommitTarget:
 
 
 At: TypeAlias = Callable[[str], AbstractContextManager[tuple[Connection, int]]]
-"""Opens a block whose selects all see one state of a bank; yields the connection and the bank's row id."""
+"""Opens a block in which all selects see one state of a bank; yields the connection and the bank's row id."""
 
 
 class Reader:
-    """Base class of the readers; `at` opens the state of the ledger that a reader reads."""
+    """Base class of the readers. `at` opens the state of the ledger from which a reader reads."""
 
     def __init__(self, at: At) -> None:
         self._at = at
@@ -135,7 +135,7 @@ def find_bank(connection: Connection, name: str) -> BankRow:
     """Return a bank's row.
 
     Raises:
-        BankNotFound: there is no bank of that name.
+        BankNotFound: no bank has this name.
     """
     row = connection.execute(_BANK, {"name": name}).first()
     if row is None:
@@ -144,12 +144,12 @@ def find_bank(connection: Connection, name: str) -> BankRow:
 
 
 def missing_bank(connection: Connection, name: str) -> BankNotFound:
-    """Build the error for an unknown bank, with a few that exist."""
+    """Return the error for an unknown bank, which lists some that exist."""
     return BankNotFound(name, tuple(connection.execute(_BANKS).scalars()))
 
 
 def fetched(connection: Connection, query: Executable, values: Values) -> list[Row]:
-    """Return all rows of a select. Undecodable characters are replaced, so that the text fails its checksum."""
+    """Return all rows of a select. Bytes that cannot be decoded are replaced, so that the text fails its checksum."""
     try:
         return [tuple(row) for row in connection.execute(query, values).all()]
     except DBAPIError as error:
@@ -160,12 +160,12 @@ def fetched(connection: Connection, query: Executable, values: Values) -> list[R
 
 
 def unit_rows(connection: Connection, bank: int, unit_ids: Sequence[str]) -> dict[str, int]:
-    """Return row ids of unit ids; unknown ones are left out."""
+    """Return the row ids of these unit ids; unknown ids are omitted."""
     return _row_ids(connection, UNIT_ROWS, bank, unit_ids)
 
 
 def entity_rows(connection: Connection, bank: int, entity_ids: Sequence[str]) -> dict[str, int]:
-    """Return row ids of entity ids; unknown ones are left out."""
+    """Return the row ids of these entity ids; unknown ids are omitted."""
     return _row_ids(connection, _ENTITY_ROWS, bank, entity_ids)
 
 
@@ -189,7 +189,7 @@ def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
         to_micros(unit.occurred.end) if unit.occurred else None,
         None if unit.closed_at is None else to_micros(unit.closed_at),
         unit.context,
-        None if unit.confidence is None else float(unit.confidence),  # the type that the column returns
+        None if unit.confidence is None else float(unit.confidence),  # the type that the database returns
         mapping_text(unit.metadata),
         json.dumps(unit.tags),
         unit.document_id,
@@ -215,7 +215,7 @@ def compact_row(unit: MemoryUnit) -> tuple[int | None, int | None]:
 
 
 def _compact(characters: object, tokens: object, text: str, whole: int) -> CompactText | None:
-    """Build the short form of a text; return None if the columns are NULL, or not shorter than the text."""
+    """Build the short form of a text. Return None if the columns are NULL, or if it is not shorter than the text."""
     if not isinstance(characters, int) or not isinstance(tokens, int):
         return None
     return CompactText(characters, tokens) if 0 < characters < len(text) and 0 < tokens < whole else None
@@ -223,7 +223,7 @@ def _compact(characters: object, tokens: object, text: str, whole: int) -> Compa
 
 def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
     """Build a unit from a row of UNIT_FIELDS and its records."""
-    # In the order of UNIT_FIELDS: the sealed columns, the other own columns, the document.
+    # In the order of UNIT_FIELDS: the covered columns, the other own columns, the document.
     (
         unit_id,
         text,
@@ -339,7 +339,7 @@ def record_fields(record: Record) -> Row:
 
 
 def record_from(row: Row, category: str | None) -> Record:
-    """Build a record from a row of its sealed columns and its category's name."""
+    """Build a record from a row of its columns, and from its category's name."""
     _, _, kind, _, value, number, measure, stated = row
     return Record(
         kind=RecordKind(kind),

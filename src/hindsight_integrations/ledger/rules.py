@@ -1,4 +1,4 @@
-"""Rules independent of the database: keys, blocking, and validation of write sets."""
+"""Rules that do not depend on the database: keys, name blocks, and validation of write sets."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hindsight_integrations.model.links import LINK_CODES, Link
 from hindsight_integrations.model.units import UnitKind, ValidityKind
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
 
-# Number of an entity's latest units from which neighbours are read, so that a hub stays cheap.
+# Number of an entity's latest units from which neighbours are read, which limits the cost for frequently mentioned entities.
 NEIGHBOUR_UNITS = 50
-NEIGHBOUR_LIMIT = 50  # number of neighbours kept, those mentioned together most often
+NEIGHBOUR_LIMIT = 50  # number of neighbours returned, most frequent first
 _FLOAT_BYTES = 4
-COMMON_BLOCK = 500  # tokens shared by more entities than this are not looked up; exact names always are
+COMMON_BLOCK = 500  # tokens shared by more entities than this are skipped in lookups; exact names never are
 
 
 def bank_key(name: str) -> str:
-    """Return a file-name-safe key for any bank name: the first 32 hex digits of sha256 over its UTF-8.
+    """Return a key for a bank name that is safe in file names: the first 32 hex digits of the SHA-256 of its UTF-8.
 
     Raises:
-        InvalidRequest: the name is not encodable as UTF-8 (lone surrogates).
+        InvalidRequest: the name cannot be encoded as UTF-8 (it has lone surrogates).
     """
     try:
         return hashlib.sha256(name.encode()).hexdigest()[:32]
@@ -36,10 +36,10 @@ def bank_key(name: str) -> str:
 
 
 def link_code(link: Link) -> int:
-    """Return the link's LINK_CODES value.
+    """Return the LINK_CODES value of a link.
 
     Raises:
-        InvalidRequest: it is an entity link, a causal link without relation, or another link with a relation.
+        InvalidRequest: the link is an entity link, a causal link without relation, or another link with a relation.
     """
     try:
         return LINK_CODES[link.type, link.relation]
@@ -59,18 +59,18 @@ def check_shape(writes: WriteSet, dimension: int | None) -> None:
         dimension: length of the bank's existing vectors; None if it has none.
 
     Raises:
-        InvalidRequest: a unit of another bank, vectors of the wrong length, or links that are not stored.
+        InvalidRequest: the write set has units of another bank, vectors of the wrong length, or links that are not stored.
     """
     for write in writes.units:
         if write.unit.bank != writes.bank:
             raise InvalidRequest(
                 "units",
                 f"unit {write.unit.id!r} belongs to bank {write.unit.bank!r}, not {writes.bank!r}",
-                "Write each bank's units with a write set of its own.",
+                "Use a separate write set for each bank.",
             )
     for link in writes.links:
         link_code(link)
-    # A waiting turn may have no vector: if the embedder failed, it is found only by its words and date.
+    # A turn that waits for extraction may have no vector: if the embedder failed, only words and dates find it.
     lengths = {
         len(write.vector) for write in writes.units if write.vector or write.unit.kind is UnitKind.MEMORY
     }
@@ -88,7 +88,7 @@ def check_shape(writes: WriteSet, dimension: int | None) -> None:
 
 
 def check_known(field: str, wanted: Iterable[str], known: Collection[str], bank: str) -> None:
-    """Reject references to units or entities that are not in the bank.
+    """Reject references to units or entities that the bank does not contain.
 
     Raises:
         InvalidRequest: an id in `wanted` is not in `known`.
@@ -98,7 +98,7 @@ def check_known(field: str, wanted: Iterable[str], known: Collection[str], bank:
             raise InvalidRequest(
                 field,
                 f"{identity!r} is not in bank {bank!r}",
-                "Write the unit or entity in the same or an earlier write set.",
+                "Write the unit or entity in the same write set, or in an earlier one.",
             )
 
 
@@ -106,19 +106,19 @@ def check_vectors(ids: IntArray, vectors: Matrix, dimension: int, *, covers_bank
     """Reject new vectors that would leave a bank with vectors of two embedders.
 
     Args:
-        ids: row ids (n,).
+        ids: row ids of units (n,).
         vectors: their new vectors (n, dimension).
         dimension: the new embedder's dimension.
-        covers_bank: whether all other units (if any) have vectors of that dimension.
+        covers_bank: whether all other units with a vector have vectors of that dimension.
 
     Raises:
-        InvalidRequest: shapes do not agree, or units would keep vectors of another dimension.
+        InvalidRequest: the shapes do not agree, or units would keep vectors of another dimension.
     """
     if len(ids) and vectors.shape != (len(ids), dimension):
         raise InvalidRequest(
             "vectors",
             f"an array of shape {vectors.shape} is not {len(ids)} vectors of {dimension} numbers",
-            "Pass one row an id.",
+            "Pass one row per id.",
         )
     if not covers_bank:
         raise InvalidRequest(
@@ -129,10 +129,10 @@ def check_vectors(ids: IntArray, vectors: Matrix, dimension: int, *, covers_bank
 
 
 def past_gaps(log: Iterable[tuple[int, ValidityKind, int]]) -> IntArray:
-    """Compute the past spans in which units were closed, in the format of UnitColumns.gaps.
+    """Compute the past time spans in which units were closed, in the format of UnitColumns.gaps.
 
-    The log is replayed by the rule for `closed_at`: the earliest closing since the last restoring counts. A restoration
-    that takes effect before the closing leaves no gap.
+    The log is replayed with the rule for `closed_at`: of the closings since the last restoration, the earliest counts. A
+    restoration that takes effect before the closing leaves no gap.
 
     Args:
         log: (row id, kind, effective_at in microseconds) of all events of these units, in the order recorded.
@@ -148,7 +148,7 @@ def past_gaps(log: Iterable[tuple[int, ValidityKind, int]]) -> IntArray:
 
 
 def unit_references(writes: WriteSet) -> dict[str, set[str]]:
-    """Return the unit ids a write set refers to, by field."""
+    """Return the unit ids that a write set refers to, by field."""
     return {
         "mentions": {mention.unit_id for mention in writes.mentions},
         "links": {end for link in writes.links for end in (link.source, link.target)},
@@ -161,7 +161,7 @@ def unit_references(writes: WriteSet) -> dict[str, set[str]]:
 
 
 def merged_entities(entities: Iterable[EntityWrite]) -> dict[str, EntityWrite]:
-    """Merge the writes of each entity id: its names in order, and the last role that is set."""
+    """Merge the writes of each entity: all its names in order, and the last role that is set."""
     merged: dict[str, EntityWrite] = {}
     for write in entities:
         first = merged.get(write.id, write)
@@ -181,7 +181,7 @@ def merged_names(known: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
 
 
 def merged_role(known: EntityRole, given: EntityRole) -> EntityRole:
-    """Return the role after writing `given`: NONE never removes a role."""
+    """Return the role after writing `given`. NONE never removes a role."""
     return known if given is EntityRole.NONE else given
 
 

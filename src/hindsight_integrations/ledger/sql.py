@@ -1,7 +1,7 @@
 """SQL constructs beyond SQLAlchemy Core, compiled for SQLite and PostgreSQL.
 
-Statements are constants of the modules that execute them: SQLAlchemy compiles each once, and an execution costs about
-20 microseconds more than the driver. Values that vary are bound by name.
+Statements are module constants, so that SQLAlchemy compiles each only once; executing one then takes about 20 microseconds
+more than using the driver directly. Values that vary are bound by name.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.writes import Place
 
 Values: TypeAlias = Mapping[str, Any]
-"""Values of one row, or the parameters of a statement, by name."""
+"""The values of a row, or the parameters of a statement, by name."""
 
 
 class Many(TypeDecorator[Sequence[Any]]):
-    """A list bound as one parameter of any length: JSON in SQLite, an array in PostgreSQL."""
+    """A list of any length that is bound as one parameter: JSON in SQLite, an array in PostgreSQL."""
 
     impl = sa.Text
     cache_ok = True
@@ -42,11 +42,11 @@ class Many(TypeDecorator[Sequence[Any]]):
         self.of = of
 
     def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
-        """Return the type of the parameter."""
+        """Return the type of the parameter in this dialect."""
         return dialect.type_descriptor(sa.Text() if dialect.name == "sqlite" else ARRAY(self.of))
 
     def process_bind_param(self, value: Sequence[Any] | None, dialect: sa.Dialect) -> Any:  # noqa: ANN401 - the driver's
-        """Convert the list to the parameter."""
+        """Convert the list to the parameter's value."""
         values = list(value or ())
         return json.dumps(values) if dialect.name == "sqlite" else values
 
@@ -84,7 +84,7 @@ def _elements(name: str, of: sa.types.TypeEngine[Any]) -> TableValuedAlias:
 
 
 def among(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-    """Return the condition that a column's value is in the bound list; it uses the column's index."""
+    """Return the condition that a column's value is in the bound list. Uses the column's index."""
     bound = numbers(name) if isinstance(column.type, sa.Integer) else strings(name)
     return column.in_(sa.select(bound.c.value))
 
@@ -93,7 +93,7 @@ _PLACE = ("bank", "thread", "message")
 
 
 class _Places(GenericFunction[Any]):
-    """The elements of a bound list of places, as rows of a table."""
+    """The elements of a bound list of places (thread, message id), as rows of a table."""
 
     name = "places"
     inherit_cache = True
@@ -108,7 +108,7 @@ def _json_places(element: _Places, compiler: SQLCompiler, **options: Any) -> str
 
 @compiles(_Places, "postgresql")
 def _unnested_places(element: _Places, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
-    # The planner knows the length of arrays; of a JSON list it would expect a hundred elements, and read the whole bank.
+    # The planner knows the lengths of arrays. For a JSON list it would assume 100 elements and read the whole bank.
     arrays = ", ".join(compiler.process(array, **options) for array in list(element.clauses)[1:])
     return f"(SELECT * FROM unnest({arrays}) AS given({', '.join(_PLACE)}))"
 
@@ -118,7 +118,7 @@ place_list = _Places(
     sa.bindparam("places", type_=sa.JSON()),
     *(sa.bindparam(f"place_{name}", type_=Many(of)) for name, of in zip(_PLACE, _PLACE_TYPES, strict=True)),
 ).table_valued(*(sa.column(name, of) for name, of in zip(_PLACE, _PLACE_TYPES, strict=True)), name="places")
-"""The messages bound by `place_values`, as a table. It has a bank column so that SQLite starts from this table."""
+"""The messages bound by `place_values`, as a table. Its bank column makes SQLite start the join from this table."""
 
 
 def is_at_place(table: sa.FromClause) -> ColumnElement[bool]:
@@ -127,7 +127,7 @@ def is_at_place(table: sa.FromClause) -> ColumnElement[bool]:
 
 
 def place_values(bank: int, places: Iterable[Place]) -> dict[str, Sequence[Any]]:
-    """Return the parameters of a statement on `place_list`: distinct messages of a bank."""
+    """Return the parameters of a statement that uses `place_list`: a bank and distinct messages."""
     listed = [(bank, *place) for place in dict.fromkeys(places)]
     columns = zip(*listed, strict=True) if listed else ((), (), ())
     return {"places": listed} | {
@@ -142,7 +142,7 @@ class _Unindexed(sa.sql.expression.UnaryExpression[Any]):
 
 
 def unindexed(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Keep SQLite from choosing a column's index in a condition; it has no statistics to choose well."""
+    """Keep SQLite from using the index of a column in a condition, because it lacks the statistics to choose well."""
     return _Unindexed(column, operator=sa.sql.operators.custom_op("+"))
 
 
@@ -157,7 +157,7 @@ def _plain(element: _Unindexed, compiler: SQLCompiler, **options: Any) -> str:  
 
 
 class _BankCondition(sa.sql.expression.UnaryExpression[Any]):
-    """A condition on the bank beside a row id. SQLite leaves it out: there a row id alone is the key."""
+    """A condition on the bank, next to a row id. SQLite omits it, because there the row id alone is the key."""
 
     inherit_cache = True
 
@@ -177,29 +177,29 @@ def _of_bank(element: _BankCondition, compiler: SQLCompiler, **options: Any) -> 
 
 
 def in_bank(table: sa.FromClause, name: str = "bank") -> ColumnElement[bool]:
-    """Return the condition that rows are of the bank bound as `name`; use it beside a condition on row ids.
+    """Return the condition that rows belong to the bank bound as `name`. Use it together with a condition on row ids.
 
-    On PostgreSQL every key starts with the bank, so a lookup by row id alone would read the whole table.
+    On PostgreSQL every key starts with the bank, so a lookup by row id alone would scan the whole table.
     """
     return _bank_condition(table.c.bank == sa.bindparam(name))
 
 
 def same_bank(left: sa.FromClause, right: sa.FromClause) -> ColumnElement[bool]:
-    """Return the condition that two rows are of one bank; use it beside a condition on row ids."""
+    """Return the condition that two rows belong to the same bank. Use it together with a condition on row ids."""
     return _bank_condition(left.c.bank == right.c.bank)
 
 
 def refers(column: ColumnElement[int], to: sa.FromClause) -> ColumnElement[bool]:
-    """Return the condition that a column of a table refers to the row of another, which is of the same bank."""
+    """Return the condition that a column refers to a row of another table, in the same bank."""
     table: sa.FromClause = column.table
     key = to.c["id" if "id" in to.c else "unit"]
     return sa.and_(key == column, same_bank(to, table))
 
 
 def key_of(table: sa.Table) -> str:
-    """Return the key of a table for ON CONFLICT, where only PostgreSQL's starts with the bank.
+    """Return the conflict target of a table for ON CONFLICT on PostgreSQL, where the key starts with the bank.
 
-    SQLite needs no target: it compares all keys.
+    SQLite needs no target, because it checks all keys.
     """
     return f"{table.name}_pkey"
 
@@ -223,41 +223,41 @@ def _string_agg(element: _Packed, compiler: SQLCompiler, **options: Any) -> str:
 
 
 def packed(column: ColumnElement[Any]) -> ColumnElement[str]:
-    """Aggregate an integer column into one text, which numpy parses three times as fast as reading rows."""
+    """Aggregate an integer column into one text, which numpy parses three times faster than it reads rows."""
     return _Packed(column)
 
 
 def integers(text: str | None) -> IntArray:
-    """Parse the numbers of a packed column, (n,); NULL gives an empty array."""
+    """Parse the numbers of a packed column, (n,). NULL gives an empty array."""
     return np.fromstring(text, np.int64, sep=",") if text else np.empty(0, np.int64)
 
 
 def insert(table: sa.Table) -> Insert:
-    """Build an INSERT that accepts an ON CONFLICT clause, with the same syntax in SQLite and PostgreSQL.
+    """Build an INSERT that accepts an ON CONFLICT clause, with the same syntax for SQLite and PostgreSQL.
 
-    It is inline: on PostgreSQL, SQLAlchemy would otherwise ask for the new row id of a single row.
+    It is inline, because on PostgreSQL SQLAlchemy would otherwise fetch the new row id of a single row.
     """
     return Insert(table).inline()
 
 
 def run_many(connection: Connection, statement: sa.Executable, rows: Sequence[Values]) -> None:
-    """Execute a statement for each row of values, without its result; PostgreSQL gets it with the next statement.
+    """Execute a statement once per row of values, ignoring its result. On PostgreSQL it is sent with the next statement.
 
-    An empty list executes nothing (SQLAlchemy would execute the statement once, without values).
+    For an empty list nothing is executed (SQLAlchemy would execute the statement once, without values).
     """
     if rows:
         connection.execute(statement, rows, execution_options={SENT_LATER: []})
 
 
 def count_many(connection: Connection, statement: sa.Executable, rows: Sequence[Values]) -> int:
-    """Execute a statement for each row of values; return the total number of rows changed."""
+    """Execute a statement once per row of values; return the total number of changed rows."""
     return connection.execute(statement, rows).rowcount if rows else 0
 
 
 def ask(connection: Connection, *questions: tuple[sa.Executable, Values]) -> list[list[Any]]:
-    """Return the rows of selects that do not depend on each other; PostgreSQL answers them in one round trip."""
+    """Return the rows of several independent selects, which PostgreSQL answers in one round trip."""
     *others, last = questions
-    cursors: list[Any] = []  # stays empty with SQLite, which answers at once
+    cursors: list[Any] = []  # stays empty with SQLite, which executes each select immediately
     results: list[Any] = [
         connection.execute(select, values, execution_options={SENT_LATER: cursors})
         for select, values in others
@@ -267,17 +267,17 @@ def ask(connection: Connection, *questions: tuple[sa.Executable, Values]) -> lis
 
 
 SENT_LATER = "sent_later"
-"""Execution option: a list to which PostgreSQL adds the driver's cursor once the next statement has sent this one."""
+"""Execution option: a list that receives the driver's cursor when the next statement has sent this one (PostgreSQL)."""
 
 
 def raw(connection: Connection) -> sqlite3.Connection:
-    """Return the driver's connection, for features SQLAlchemy lacks and for faster bulk reads."""
+    """Return the driver's connection, for features that SQLAlchemy lacks and for faster bulk reads."""
     return connection.connection.driver_connection  # type: ignore[return-value] # SQLite's
 
 
 @contextmanager
 def lenient_text(connection: Connection) -> Iterator[None]:
-    """Read text with replacement characters where it cannot be decoded, which in SQLite happens only after damage."""
+    """Replace bytes that cannot be decoded while reading texts, which in SQLite occur only after damage."""
     if connection.dialect.name != "sqlite":
         yield
         return
@@ -293,7 +293,7 @@ def _decoded(text: bytes) -> str:
 
 
 def changes(connection: Connection) -> int:
-    """Return the number of rows the connection has changed since it was opened, by the statements sent so far."""
+    """Return the number of rows that this connection has changed, by the statements sent so far."""
     if connection.dialect.name == "sqlite":
         return raw(connection).total_changes
     return int(connection.info.get("changes", 0))

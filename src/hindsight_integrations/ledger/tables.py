@@ -1,10 +1,10 @@
 """All tables of the ledger. The schema, rows, archives and checks are derived from these definitions.
 
-Instants are integer microseconds since 1970 UTC; structured values are JSON text; `bank` is a bank's row id
-and `revision` the bank's commit that wrote a row.
+Times are integer microseconds since 1970 UTC. Structured values are JSON text. `bank` is the row id of a bank, and
+`revision` the bank's commit that wrote a row.
 
-Archives contain most tables. `archived=False` marks a column that is derived on import, and `NOT_ARCHIVED` a whole
-table. `holds` gives the valid values of a column, and `of` the kinds of units that a reference may point to.
+Archives contain most tables. `archived=False` marks a column that is derived on import, and `NOT_ARCHIVED` a whole table
+that is. `holds` defines the valid values of a column, and `of` the kinds of units that a reference may point to.
 """
 
 from __future__ import annotations
@@ -47,31 +47,31 @@ metadata = MetaData()
 
 
 class Content(StrEnum):
-    """The content of a text, real or blob column."""
+    """The kind of content in a text, real or blob column."""
 
     TEXT = auto()
     WORDS = auto()
-    """Text that is not empty."""
+    """Non-empty text."""
     ID = auto()
     KEY = auto()
-    """An id, or empty."""
+    """An id, or empty text."""
     NAME = auto()
     """One line."""
     NAMESPACE = auto()
     ITEM_KEY = auto()
     VECTOR = auto()
     SHARE = auto()
-    """From 0 to 1."""
+    """A number from 0 to 1."""
     STEP = auto()
-    """Between 0 and 1, exclusive."""
+    """A number between 0 and 1, exclusive."""
     OBJECT = auto()
-    """A JSON object, whose text is kept verbatim."""
+    """A JSON object whose text is stored verbatim."""
     STRINGS = auto()
-    """A list of strings. This member and those below it are JSON."""
+    """A list of strings. This member and the following ones are stored as JSON."""
     NAMES = auto()
     """A list of distinct strings."""
     SOURCES = auto()
-    """A list of strings, not empty."""
+    """A non-empty list of strings."""
     TAGS = auto()
     METADATA = auto()
     PROFILE = auto()
@@ -90,15 +90,15 @@ POSITIVE = range(1, 2**31)
 FLAG = range(2)
 REVISION = range(
     2**53 + 1
-)  # the integers that JSON numbers represent exactly; at one commit per microsecond they last 285 years
+)  # integers that JSON numbers represent exactly; with one commit per microsecond, they last 285 years
 ROW_ID = range(1, 2**63)
 MEMORIES = tuple(map(str, FactType))
 FACTS = tuple(map(str, OBSERVED_NETWORKS))
 NOT_ARCHIVED = {"archived": False}
 OF_LEDGER = {"of_ledger": True}
-"""Marks tables that belong to no bank, and indexes that find rows of all banks. All other keys start with the bank."""
+"""Marks tables that do not belong to a bank, and indexes that search all banks. All other keys start with the bank."""
 
-# Only an INTEGER primary key is SQLite's row id. PostgreSQL orders text by the database's locale unless a collation is
+# Only an INTEGER primary key is SQLite's row id. PostgreSQL sorts text by the locale of the database unless a collation is
 # set.
 Int = BigInteger().with_variant(Integer(), "sqlite")
 String = Text().with_variant(Text(collation="C"), "postgresql")
@@ -166,15 +166,15 @@ def reference(
     primary_key: bool = False,
     nullable: bool = False,
 ) -> Column[int]:
-    """Define a foreign key to another table's row id; by default this row is deleted with the other.
+    """Define a foreign key to the row id of another table. By default, deleting that row deletes this one.
 
     Args:
         name: name of the column.
         table: the referenced table.
-        of: networks or kinds of units it may refer to; checked in archives only.
-        ondelete: what happens to this row when the other is deleted.
-        primary_key: whether it is part of the key.
-        nullable: whether it may be NULL.
+        of: fact types or kinds of units that it may refer to; checked only in archives.
+        ondelete: what happens to this row when the referenced row is deleted.
+        primary_key: whether the column is part of the primary key.
+        nullable: whether the column may be NULL.
     """
     key = ForeignKey(f"{table}.{_ROW_IDS.get(table, 'id')}", ondelete=ondelete)
     kinds = frozenset(map(str, of)) if table == "units" else None
@@ -189,21 +189,21 @@ def index(
     unique: bool = False,
     of_ledger: bool = False,
 ) -> Index:
-    """Define an index, partial if a condition is given; `of_ledger` if it finds rows of all banks."""
+    """Define an index. `where` makes it partial; `of_ledger` means that it searches all banks."""
     chosen = condition(where) if where else None
     info = OF_LEDGER if of_ledger else {}
     return Index(name, *columns, unique=unique, sqlite_where=chosen, postgresql_where=chosen, info=info)
 
 
 _ROW_IDS = {"observations": "unit", "opinions": "unit", "opinion_wordings": "unit"}
-"""Tables that extend units, with the same row ids."""
+"""Tables that extend `units` and have the same row ids."""
 
 
 def keyed_by_bank() -> MetaData:
     """Return the tables with keys and references that start with the bank.
 
-    So a server can be divided by bank: no key spans banks, and no reference leaves one. SQLite, which one process
-    uses, keeps single row ids as keys, which are faster there.
+    No key or reference then crosses banks, so that a server can be partitioned by bank. SQLite, which is used by a single
+    process, has plain row ids as keys, because they are faster there.
     """
     derived = MetaData()
     for table in metadata.sorted_tables:
@@ -214,10 +214,10 @@ def keyed_by_bank() -> MetaData:
 
 
 def _start_with_bank(table: Table, of_ledger: Collection[str | None]) -> None:
-    """Add the bank to the keys, references and indexes of a table, except to the indexes `of_ledger`."""
+    """Add the bank to the keys, references and indexes of a table, except to the indexes in `of_ledger`."""
     keys = [column.name for column in table.primary_key if column.name != "bank"]
     if table.autoincrement_column is not None and "id" in keys:
-        table.c.id.autoincrement = True  # not the default of a key of two columns
+        table.c.id.autoincrement = True  # not the default for keys of two columns
     table.c.bank.primary_key = True
     table.append_constraint(PrimaryKeyConstraint("bank", *keys))
     for key in table.foreign_key_constraints:
@@ -246,18 +246,17 @@ def _due(pending: str) -> Computed:
 
 
 def archived_columns(table: Table) -> list[Column[Any]]:
-    """Return the columns that archives contain; none if the table is derived."""
+    """Return the columns that archives contain; none if the whole table is derived."""
     if not table.info.get("archived", True):
         return []
     return [column for column in table.c if column.name != "bank" and column.info["archived"]]
 
 
 _UNLEASED = [state for state in TaskState if state is not TaskState.LEASED]
-"""States of tasks in an archive: leases are not exported."""
+"""States of tasks in an archive. Leases are not exported."""
 
 
-# `revision` counts a bank's commits. Row ids of banks, units and entities are never reused, so that indexes
-# can use them.
+# `revision` counts a bank's commits. Row ids of banks, units and entities are never reused, because indexes store them.
 banks = Table(
     "banks",
     metadata,
@@ -286,8 +285,8 @@ profile_changes = Table(
     sqlite_with_rowid=False,
 )
 
-# One row: the ledger's id, its number of transactions, the last one's random token and bank, and the highest
-# row id a bank has ever had.
+# A single row: the ledger's id, its number of transactions, the random token and the bank of the last one, and the
+# highest row id that a bank has ever had.
 ledger = Table(
     "ledger",
     metadata,
@@ -299,7 +298,7 @@ ledger = Table(
     info=NOT_ARCHIVED | OF_LEDGER,
 )
 
-# Ledgers of which commits were lost, and whose loss the user accepted.
+# Ids of ledger histories with missing commits whose loss the user accepted.
 losses = Table(
     "losses",
     metadata,
@@ -309,7 +308,7 @@ losses = Table(
     info=NOT_ARCHIVED | OF_LEDGER,
 )
 
-# A random token for each commit: an index whose watermark has another token belongs to another history of the ledger.
+# A random token for each commit. An index whose watermark has another token belongs to another history of the ledger.
 commits = Table(
     "commits",
     metadata,
@@ -355,8 +354,8 @@ message_keys = Table(
     sqlite_with_rowid=False,
 )
 
-# The text of retained messages. If a unit is the message word for word, `unit` refers to it and the rest is
-# empty.
+# The texts of retained messages. If a unit stores the message word for word, `unit` refers to it and the other columns
+# are empty.
 turns = Table(
     "turns",
     metadata,
@@ -373,7 +372,7 @@ turns = Table(
     sqlite_with_rowid=False,
 )
 
-# `seen` and `digest` identify the message list at the last call of `follow`; `head` is the last message of its branch.
+# `seen` and `digest` identify the list of messages in the last call of `follow`; `head` is the last message of its branch.
 threads = Table(
     "threads",
     metadata,
@@ -388,8 +387,8 @@ threads = Table(
     info=NOT_ARCHIVED,
 )
 
-# A tree: `parent` is the message that preceded this one when it was first seen; `gone` means that a fork dropped this
-# one.
+# A tree: `parent` is the message that preceded this one when it was first seen. `gone` means that a fork discarded this
+# message.
 thread_messages = Table(
     "thread_messages",
     metadata,
@@ -404,10 +403,10 @@ thread_messages = Table(
     info=NOT_ARCHIVED,
 )
 
-# `created` is the revision that added a unit; `changed` also moves when its columns change (closed, restored,
-# re-dated). `compact` and `compact_tokens` are the number of characters and tokens of the short form, NULL if
-# there is none. `head` is an item's document, and `number` its position in it. `lasting` marks statements
-# of who somebody is. Closing or restoring a unit changes its checksum by the difference; see checksums.py.
+# `created` is the revision that added a unit. `changed` is also raised when its columns change (closed, restored,
+# re-dated). `compact` and `compact_tokens` are the lengths of the short form in characters and tokens, NULL if there is
+# none. `head` is the document of an item, and `number` its position there. `lasting` marks statements about who somebody
+# is. Closing or restoring a unit changes its checksum by the difference; see checksums.py.
 units = Table(
     "units",
     metadata,
@@ -451,7 +450,7 @@ units = Table(
     sqlite_autoincrement=True,
 )
 
-# A separate table, so that the column and text feeds read 100,000 units without paging past the blobs.
+# A separate table, so that reads of columns and texts of 100,000 units do not page past the blobs.
 vectors = Table(
     "vectors",
     metadata,
@@ -463,7 +462,7 @@ vectors = Table(
     index("vectors_feed", "bank", "revision"),
 )
 
-# Maps a message to the units made from it: an edited message closes the units of its previous wording.
+# Maps a message to the units made from it. When a message is edited, the units of its previous version are closed.
 unit_sources = Table(
     "unit_sources",
     metadata,
@@ -476,7 +475,7 @@ unit_sources = Table(
     info=NOT_ARCHIVED,
 )
 
-# Repeating a statement does not repeat its event.
+# The unique key keeps a repeated write from adding its event again.
 validity_events = Table(
     "validity_events",
     metadata,
@@ -501,7 +500,7 @@ validity_events = Table(
     sqlite_autoincrement=True,
 )
 
-# The text before an edit is not kept: edits are often made to remove it.
+# The text before an edit is not kept, because edits are often made to remove it.
 unit_edits = Table(
     "unit_edits",
     metadata,
@@ -527,7 +526,7 @@ record_categories = Table(
     sqlite_autoincrement=True,
 )
 
-# `name` is normalised by `spelling_key`; a spelling belongs to one category.
+# `name` is normalised by `spelling_key`. A spelling belongs to one category.
 record_category_names = Table(
     "record_category_names",
     metadata,
@@ -539,7 +538,7 @@ record_category_names = Table(
     sqlite_with_rowid=False,
 )
 
-# The index contains `kind` and `category`, so that a sum finds and reports a record whose row is damaged.
+# The index contains `kind` and `category`, so that a sum still finds a record whose row is damaged, and reports it.
 records = Table(
     "records",
     metadata,
@@ -558,9 +557,8 @@ records = Table(
     sqlite_with_rowid=False,
 )
 
-# `names` contains the normalised names in order; entity_names and entity_blocks index them. `facts_changed`
-# is the last revision that changed the entity's valid facts, `observed_at` the revision whose facts were
-# summarised.
+# `names` contains the normalised names in order; entity_names and entity_blocks index them. `facts_changed` is the last
+# revision that changed the entity's valid facts, `observed_at` the revision whose facts were summarised.
 entities = Table(
     "entities",
     metadata,
@@ -604,7 +602,7 @@ entity_blocks = Table(
     info=NOT_ARCHIVED,
 )
 
-# `detail` is JSON with the entity ids, names and mentions moved, as needed for undo.
+# `detail` is JSON with the moved entity ids, names and mentions, which undo needs.
 entity_changes = Table(
     "entity_changes",
     metadata,
@@ -631,7 +629,7 @@ mentions = Table(
     sqlite_with_rowid=False,
 )
 
-# `code` is a LINK_CODES value; these numbers are on disk and must never change.
+# `code` is a LINK_CODES value. These numbers are stored and must never change.
 links = Table(
     "links",
     metadata,
@@ -646,7 +644,7 @@ links = Table(
     sqlite_with_rowid=False,
 )
 
-# The last revision that changed links or mentions in place; older graphs are rebuilt.
+# The last revision that changed links or mentions in place. Graphs older than this are rebuilt.
 graph_epochs = Table(
     "graph_epochs",
     metadata,
@@ -655,7 +653,7 @@ graph_epochs = Table(
     info=NOT_ARCHIVED,
 )
 
-# Observations made by the engine; units of that network retained by the caller are not listed here.
+# Observations that the engine made. Observations retained by the caller are not listed here.
 observations = Table(
     "observations",
     metadata,
@@ -675,7 +673,7 @@ observation_facts = Table(
     sqlite_with_rowid=False,
 )
 
-# `facts` is a JSON list of row ids; separate rows would be two thousand for a hub.
+# `facts` is a JSON list of row ids. A frequently mentioned entity would need two thousand separate rows.
 observed_left_out = Table(
     "observed_left_out",
     metadata,
@@ -684,7 +682,7 @@ observed_left_out = Table(
     text("facts", Content.UNIT_ROWS),
 )
 
-# Banks changed while observations were off, whose tasks were not enqueued.
+# Banks that changed while observations were off, so that their tasks were not enqueued.
 unobserved = Table(
     "unobserved",
     metadata,
@@ -692,7 +690,7 @@ unobserved = Table(
     info=NOT_ARCHIVED,
 )
 
-# An opinion's id is its first wording, and it is deleted with it: later wordings build on it.
+# The id of an opinion is the row id of its first wording. It is deleted with that wording, on which later wordings build.
 opinions = Table(
     "opinions",
     metadata,
@@ -757,7 +755,7 @@ evidence = Table(
     sqlite_with_rowid=False,
 )
 
-# Reflections whose result is stored, including those that formed no opinion.
+# Reflections whose opinions were committed, including those that formed none.
 opinion_operations = Table(
     "opinion_operations",
     metadata,
@@ -766,9 +764,9 @@ opinion_operations = Table(
     sqlite_with_rowid=False,
 )
 
-# `revision` is the bank's revision that was answered from; `checked_to` (never lower) the last revision checked since.
-# `forgotten`: the text was removed, because a memory shown to the model that wrote it was erased, or because the text
-# was withdrawn before an export.
+# `revision` is the revision of the bank on which the answer is based. `checked_to` (never lower) is the last revision that
+# was checked for changes. `forgotten` means that the text was removed, because a memory shown to the model that wrote it
+# was erased, or because the answer had been withdrawn when the bank was exported.
 mental_models = Table(
     "mental_models",
     metadata,
@@ -791,7 +789,7 @@ mental_models = Table(
     UniqueConstraint("bank", "name"),
 )
 
-# The memories a text was written from: those that are `cited`, and those that the model was only shown.
+# The memories shown to the model that wrote a text; `cited` marks those that the text cites.
 mental_model_grounds = Table(
     "mental_model_grounds",
     metadata,
@@ -816,8 +814,7 @@ directives = Table(
     UniqueConstraint("bank", "directive_id"),
 )
 
-# `namespace`: each label is escaped and ends with a dot, so that a prefix is a range. `ttl` is in
-# microseconds.
+# `namespace`: each label is escaped and ends with a dot, so that a prefix is a range of keys. `ttl` is in microseconds.
 items = Table(
     "items",
     metadata,
@@ -845,7 +842,7 @@ item_units = Table(
     index("item_units_item", "item"),
 )
 
-# The number of values and texts that were deleted or replaced, and whose words may still be in the files.
+# The number of values and texts that were deleted or replaced and may still be in the files.
 item_residue = Table(
     "item_residue",
     metadata,
@@ -854,9 +851,9 @@ item_residue = Table(
     info=NOT_ARCHIVED,
 )
 
-# `due` and `early` are computed columns, always in step with the task: the time at which it can be leased next, and the
-# same for a worker that ignores `debounce`; NULL once the task is done or dead. `again` is the delay, in microseconds,
-# of a task that was enqueued again during its lease.
+# `due` and `early` are computed columns: the time at which the task can be leased next, and the same time for a worker
+# that ignores `debounce`; NULL once the task is done or dead. `again` is the delay, in microseconds, of a task that was
+# enqueued again during its lease.
 tasks = Table(
     "tasks",
     metadata,
@@ -888,7 +885,7 @@ tasks = Table(
     sqlite_autoincrement=True,
 )
 
-# Units that indexes must drop.
+# Units that indexes must remove.
 removed = Table(
     "removed",
     metadata,
@@ -899,7 +896,7 @@ removed = Table(
     info=NOT_ARCHIVED,
 )
 
-# Units to reindex because a source turn was erased, with the revision.
+# Units that must be indexed again because a source turn was erased, with the revision of the erasure.
 retold = Table(
     "retold",
     metadata,
@@ -910,7 +907,7 @@ retold = Table(
     info=NOT_ARCHIVED,
 )
 
-# The last revision that erased anything: an index behind it must clean its files.
+# The last revision that erased anything. An index that is older must clean its files.
 erasures = Table(
     "erasures",
     metadata,
@@ -919,9 +916,9 @@ erasures = Table(
     info=NOT_ARCHIVED,
 )
 
-# The copies of banks in caches and in the memory of processes (copies.py). `erased` is the last revision that erased
-# anything, `confirmed` the revision up to which this copy contains nothing erased. `key` is the bank's: no foreign key and
-# no name, since the copies of a dropped bank wait here for their deletion.
+# The copies of banks in cache folders and in the memory of processes (copies.py). `erased` is the last revision that erased
+# anything, `confirmed` the revision up to which this copy has applied erasures. `key` is the bank's key. There is no foreign
+# key and no name, because copies of a dropped bank stay here until they are deleted.
 copies = Table(
     "copies",
     metadata,
@@ -939,7 +936,7 @@ copies = Table(
     info=NOT_ARCHIVED,
 )
 
-# Banks with an erasure not yet scrubbed from the files. No foreign key: a dropped bank waits here too.
+# Banks with an erasure that has not been scrubbed from the files. No foreign key, because a dropped bank stays here too.
 unscrubbed = Table(
     "unscrubbed",
     metadata,

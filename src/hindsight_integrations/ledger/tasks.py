@@ -39,11 +39,11 @@ _PENDING, _LEASED = TaskState.PENDING.value, TaskState.LEASED.value
 KEYED = tasks.c.key != literal_column("''")
 """Condition: the task has a key.
 
-The empty string is a literal, as in the partial index on keys; a parameter would not match it.
+The empty string must be a literal, as in the partial index on keys; with a parameter, the index would not be used.
 """
 
 BATCHED = tasks.c.batch != literal_column("''")
-"""Condition: the task belongs to a batch; written as in the partial index."""
+"""Condition: the task belongs to a batch. Written as in the partial index."""
 
 _COLUMNS = (
     "id",
@@ -75,15 +75,15 @@ _task = tasks.alias("task")
 
 
 def _firsts(name: str, *conditions: ColumnElement[bool], leasing: bool = False) -> Subquery:
-    """Select (bank, id, due) of the task due first of each of the given kinds, by one index search for each kind.
+    """Select (bank, id, due) of the first due task of each of the given kinds, by one index search per kind.
 
-    With `leasing`, the rows are locked, and rows that another process is leasing are skipped (PostgreSQL only;
-    SQLite has one writer).
+    With `leasing`, the rows are locked, and rows that another process is leasing are skipped. (This concerns only
+    PostgreSQL, because SQLite has one writer.)
 
     Args:
         name: `due` or `early`.
-        conditions: of the tasks.
-        leasing: whether to lock them.
+        conditions: conditions on the tasks.
+        leasing: whether to lock the rows.
     """
     busy = select(banks.c.id).where(among(banks.c.name, "besides"))
     firsts = []
@@ -99,7 +99,7 @@ def _firsts(name: str, *conditions: ColumnElement[bool], leasing: bool = False) 
 
 
 def _first(*, early: bool, of_bank: bool) -> Select[int, int, str]:
-    """Select (bank, id, bank's name) of the task due first among the given kinds, and lock it."""
+    """Select (bank, id, bank's name) of the first due task among the given kinds, and lock it."""
     name = "early" if early else "due"
     conditions = [_task.c[name] <= bindparam("now")]
     if of_bank:
@@ -134,7 +134,7 @@ _LEASE = (
 
 
 def _lease_others(*, early: bool) -> Executable:
-    """Build the UPDATE that leases the other due tasks of a batch, without those that another process is leasing."""
+    """Build the UPDATE that leases the other due tasks of a batch, except those that another process is leasing."""
     due = _task.c.early if early else _task.c.due
     others = (
         select(_task.c.id)
@@ -158,7 +158,7 @@ def _lease_others(*, early: bool) -> Executable:
 
 _LEASE_OTHERS = {early: _lease_others(early=early) for early in (False, True)}
 
-# A holder is identified by its lease number: leasing the task again changes it.
+# The lease number identifies a holder. Leasing the task again changes the number.
 _HELD = update(tasks).where(
     tasks.c.bank == select(banks.c.id).where(banks.c.name == bindparam("of_bank")).scalar_subquery(),
     tasks.c.id == bindparam("task"),
@@ -177,7 +177,7 @@ _FAIL = _HELD.values(
     attempts=tasks.c.attempts - bindparam("uncounted_attempts"),
     uncounted=tasks.c.uncounted + bindparam("uncounted_attempts"),
 )
-# A task enqueued again during its lease becomes pending when the lease ends, as if newly enqueued.
+# A task that was enqueued again during its lease becomes pending when the lease ends, as if newly enqueued.
 _RESTART = _HELD.where(tasks.c.again.is_not(None)).values(
     state=_PENDING,
     lease_until=None,
@@ -210,7 +210,7 @@ _MAKE_DUE = (
     .values(state=_PENDING, attempts=0, uncounted=0, not_before=bindparam("now"), debounce=0)
 )
 
-# Tasks of a batch that wait for others: a task that was made due, leased or failed has no `debounce`.
+# Tasks of a batch that wait for more. A task that was made due, leased or failed has no `debounce`.
 _GATHERING = (
     tasks.c.bank == bindparam("of"),
     tasks.c.kind == bindparam("of_kind"),
@@ -254,14 +254,14 @@ _ENQUEUE_ONE = _ENQUEUE.returning(tasks.c.id)
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Delays of the tasks that follow a change of facts, which are enqueued in the same transaction.
+    """Delays of the tasks that a change of facts enqueues in the same transaction.
 
     Attributes:
         clock: the ledger's clock.
-        observing: delay until an entity's observations are made again after its facts change; None enqueues
-            no such task.
+        observing: delay between a change of an entity's facts and the update of its observations; None enqueues no
+            such task.
         refreshing: delay until mental models with automatic refresh are refreshed.
-        reinforcing: delay until new facts are assessed as evidence of opinions.
+        reinforcing: delay until opinions are assessed against new facts.
     """
 
     clock: Clock
@@ -271,11 +271,11 @@ class Schedule:
 
 
 class TaskQueue:
-    """A queue with leases: if a holder is killed, its task is due again when the lease ends.
+    """A queue with leases. If the holder of a lease is killed, its task is due again when the lease ends.
 
-    Many threads and processes may lease from it at once. Only the ledger's clock is used, and callers pass
-    durations, so that their clocks need not agree. A holder presents its lease as a claim; an outdated claim
-    changes nothing. None of these methods raises a bank's revision.
+    Many threads and processes may lease tasks at the same time. Callers pass durations, and only the ledger's clock is
+    used, so that their clocks need not agree. The holder of a lease identifies it by a claim; an outdated claim changes
+    nothing. None of these methods raises a bank's revision.
     """
 
     def __init__(self, database: Database) -> None:
@@ -290,20 +290,20 @@ class TaskQueue:
         besides: Collection[str] = (),
         early: bool = False,
     ) -> Task | None:
-        """Lease the task of these kinds that has been due longest; None if none is due.
+        """Lease the task of these kinds that has been due longest; return None if none is due.
 
-        PENDING tasks whose time has come and LEASED tasks whose lease has ended are due. The lease counts as
-        an attempt and is durable before this returns. The due tasks of the same batch are leased with it.
+        A task is due if it is PENDING and its time has come, or LEASED and its lease has ended. The lease counts as an
+        attempt and is durable before this returns. Due tasks of the same batch are leased together with the task.
 
         Args:
-            kinds: the kinds the caller can process.
-            lasting: how long the lease lasts unless it is renewed.
-            bank: only tasks of this bank; None means all banks, at the same cost.
-            besides: banks to skip, for workers that process one task of a bank at a time.
+            kinds: the kinds of tasks that the caller can run.
+            lasting: duration of the lease, unless it is renewed.
+            bank: name of the only bank to search; None means all banks, at the same cost.
+            besides: banks to skip, for workers that run one task per bank at a time.
             early: ignore the delay of keyed and batched tasks that were not leased since they were enqueued.
 
         Raises:
-            BankNotFound: there is no bank of that name.
+            BankNotFound: no bank has this name.
         """
         with self._database.writing() as connection:
             now = to_micros(self._database.clock.now())
@@ -322,7 +322,7 @@ class TaskQueue:
             return replace(task, others=tuple(_task_from(row, first.name) for row in others))
 
     def renew(self, claim: TaskClaim, *, lasting: timedelta) -> bool:
-        """Extend a lease from now on; return False if it is no longer valid: taken over, taken back, or done."""
+        """Extend a lease from now on. Return False if it is no longer valid: taken over, ended, or done."""
         with self._database.writing() as connection:
             until = to_micros(self._database.clock.now()) + lasting // _MICROSECOND
             return connection.execute(_RENEW, {**_claim(claim), "until": until}).rowcount > 0
@@ -330,13 +330,13 @@ class TaskQueue:
     def fail(
         self, claim: TaskClaim, *, reason: str, retry_in: timedelta | None, counted: bool = True
     ) -> bool:
-        """End a lease without a result; return False, changing nothing, if it is no longer valid.
+        """End a lease without a result. Return False, changing nothing, if it is no longer valid.
 
         Args:
             claim: the lease.
-            reason: the reason to show to people; replaces the previous one.
-            retry_in: delay until it is due again; None makes it DEAD, or restarts it if it was enqueued again
-                meanwhile.
+            reason: the reason to show to people. Replaces the previous one.
+            retry_in: delay until the task is due again. None makes it DEAD, or restarts it if it was enqueued again during
+                the lease.
             counted: whether this counts as an attempt.
         """
         with self._database.writing() as connection:
@@ -353,7 +353,7 @@ class TaskQueue:
             return connection.execute(_FAIL, values).rowcount > 0
 
     def next_due(self, kinds: Collection[TaskKind], *, besides: Collection[str] = ()) -> timedelta | None:
-        """Return the time until a task of these kinds is due in another bank; None if none waits.
+        """Return the time until a task of these kinds is due in a bank not in `besides`; None if there is none.
 
         Zero means that one is due now.
         """
@@ -375,7 +375,7 @@ class TaskQueue:
             return connection.execute(_MAKE_DUE, {"of": row, "kinds": sorted(kinds), "now": now}).rowcount
 
     def of_bank(self, bank: str) -> list[Task]:
-        """Return all tasks of the bank, including done and dead ones, in the order they were first enqueued."""
+        """Return all tasks of the bank, including done and dead ones, in the order in which they were first enqueued."""
         with self._database.reading() as connection:
             rows = connection.execute(_BANK_TASKS, {"bank": find_bank(connection, bank).id})
             return [_task_from(row, bank) for row in rows]
@@ -384,7 +384,7 @@ class TaskQueue:
 def enqueue(
     connection: Connection, bank: int, writes: Collection[TaskWrite], now: datetime
 ) -> tuple[Task, ...]:
-    """Insert tasks, in order, or update those with an existing key; unchanged tasks are not written."""
+    """Insert tasks, in order, or update those whose key exists. Unchanged tasks are not written."""
     return tuple(_enqueued(connection, bank, write, now) for write in writes)
 
 
@@ -393,7 +393,7 @@ def _enqueued(connection: Connection, bank: int, write: TaskWrite, now: datetime
     if write.batch is not None:
         _make_room(connection, row, write.batch.room, now)
     task = connection.execute(_ENQUEUE_ONE, row).scalar()
-    if task is None:  # it exists and stays unchanged
+    if task is None:  # the task exists and is unchanged
         by_key = {name: row[name] for name in ("bank", "kind", "key")}
         stored = connection.execute(_KEYED_TASK, by_key).one()
     else:
@@ -402,7 +402,7 @@ def _enqueued(connection: Connection, bank: int, write: TaskWrite, now: datetime
 
 
 def _make_room(connection: Connection, row: Values, room: int, now: datetime) -> None:
-    """Postpone the waiting tasks of a new task's batch; if there is no room beside them, make them due instead."""
+    """Postpone the waiting tasks of a new task's batch, or make them due if the batch has no room for the new task."""
     batch = {"of": row["bank"], "of_kind": row["kind"], "in_batch": row["batch"], "now": to_micros(now)}
     full = connection.execute(_GATHERED, batch).scalar_one() + row["size"] > room
     due = (
@@ -414,7 +414,7 @@ def _make_room(connection: Connection, row: Values, room: int, now: datetime) ->
 
 
 def enqueue_keys(connection: Connection, bank: int, writes: Collection[TaskWrite], now: datetime) -> None:
-    """Enqueue many keyed tasks at once, without returning them."""
+    """Enqueue many keyed tasks together, without returning them."""
     run_many(connection, _ENQUEUE, [_new_row(bank, write, now) for write in writes])
 
 
@@ -435,7 +435,7 @@ def _new_row(bank: int, write: TaskWrite, now: datetime) -> dict[str, Any]:
 
 
 def complete(connection: Connection, bank: int, claims: Collection[TaskClaim], now: datetime) -> None:
-    """Mark tasks as done and drop their payloads; tasks enqueued again meanwhile become pending.
+    """Mark tasks as done and drop their payloads. Tasks that were enqueued again during the lease become pending.
 
     Raises:
         TaskClosed: a lease is no longer valid; the transaction must be rolled back.
@@ -451,9 +451,8 @@ def complete(connection: Connection, bank: int, claims: Collection[TaskClaim], n
 def take_back(connection: Connection, bank: int | None, now: datetime) -> None:
     """End the leases of a bank, or of all banks, so that their holders can no longer commit.
 
-    The tasks become due after those that are due already. For a single bank the interrupted attempt is not
-    counted. For all banks the holders are gone and the attempts count, so that a task that always kills its
-    process eventually dies.
+    The tasks are due after those that are already due. For a single bank, the interrupted attempts do not count. For all
+    banks they do, because the holders are gone, and a task that always kills its process must eventually become DEAD.
     """
     if bank is None:
         connection.execute(_END_LEASES, {"now": to_micros(now)})
@@ -462,7 +461,7 @@ def take_back(connection: Connection, bank: int | None, now: datetime) -> None:
 
 
 def end_leases(database: Database) -> None:
-    """End all leases; for the only process that has the ledger open, right after opening it."""
+    """End all leases. Only for a process that alone has the ledger open, right after opening it."""
     with database.reading() as connection:
         leased = connection.execute(_ANY_LEASED).first()
     if leased:

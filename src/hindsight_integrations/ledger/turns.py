@@ -1,7 +1,7 @@
-"""Turns: the texts of messages, and the logs of threads.
+"""Turns (the texts of messages), and the logs of threads.
 
-A message that is a unit word for word (verbatim extraction, or a waiting turn) is stored as that unit only:
-its row in `turns` refers to the unit and has no text.
+A message that is stored word for word as a unit (by verbatim extraction, or while it waits for extraction) is not stored
+twice: its row in `turns` refers to the unit and has no text.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _PUT_ENTRY = _entry.on_conflict_do_update(
     constraint="thread_messages_key",
     set_={name: _entry.excluded[name] for name in ("content_hash", "gone")},
 )
-# Rows are touched only if something differs: repeating a write set must not raise the revision.
+# Upserts change a row only if something differs, because repeating a write set must not raise the revision.
 _TURN_FIELDS = ("unit", "text", "speaker", "role", "said_at", "tags")
 _PUT_TURN = _turn_row.on_conflict_do_update(
     index_elements=["bank", "thread", "message"],
@@ -183,20 +183,20 @@ class TurnReader(Reader):
     """Reads of source turns and thread logs."""
 
     def thread_mark(self, bank: str, thread: str, namespace: str) -> ThreadMark:
-        """Return the mark up to which a thread was read; an empty mark if the thread was never followed."""
+        """Return the mark that the last `follow` of a thread left; an empty mark if the thread was never followed."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "thread": thread, "namespace": namespace}
             stored = connection.execute(_THREAD, values).first()
         return ThreadMark() if stored is None else ThreadMark(*stored[1:])
 
     def dropped(self, bank: str, places: Sequence[Place]) -> frozenset[Place]:
-        """Return those messages that forks dropped: messages that are on no branch of their thread."""
+        """Return which of these messages a fork discarded, that is, which are on no branch of their thread."""
         with self._at(bank) as (connection, row):
             dropped = connection.execute(_DROPPED, place_values(row, places)) if places else ()
             return frozenset((thread, message) for thread, message in dropped)
 
     def thread(self, bank: str, thread: str, namespace: str) -> Thread:
-        """Return the whole log of a thread; an empty one if it was never followed."""
+        """Return the whole log of a thread; an empty log if it was never followed."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "thread": thread, "namespace": namespace}
             stored = connection.execute(_THREAD, values).first()
@@ -211,7 +211,7 @@ class TurnReader(Reader):
         return Thread(ThreadMark(*stored[1:]), log)
 
     def known(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
-        """Return the keys among these whose message was retained and whose latest stored wording is the same."""
+        """Return those of these keys whose message was retained and has the same text in its latest stored version."""
         with self._at(bank) as (connection, row):
             values = place_values(row, (key.place for key in keys))
             versions = connection.execute(_VERSIONS, values).all() if keys else []
@@ -220,18 +220,18 @@ class TurnReader(Reader):
         return frozenset(known).intersection(keys)
 
     def places(self, bank: str, messages: Sequence[str]) -> list[Place]:
-        """Return (thread, message id) of memories' source messages with one of these ids, in any thread, in order."""
+        """Return (thread, message id) of the source messages with these message ids, in any thread, in order."""
         with self._at(bank) as (connection, row):
             rows = connection.execute(_PLACES, {"bank": row, "messages": messages}) if messages else ()
             return [(thread, message) for thread, message in rows]
 
     def get(self, bank: str, places: Sequence[Place]) -> dict[Place, SourceTurn]:
-        """Return the turns at these (thread, message id)."""
+        """Return the turns with these (thread, message id) pairs."""
         with self._at(bank) as (connection, row):
             return _turns(connection, row, places)
 
     def of_units(self, bank: str, ids: IntArray) -> dict[int, tuple[SourceTurn, ...]]:
-        """Return the turns each unit (by row id) was made from, by time; units without any are left out."""
+        """Return the turns that each unit (by row id) was made from, by time; units without any are omitted."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "ids": ids.tolist()}
             sources = connection.execute(_OF_UNITS, values).all() if len(ids) else ()
@@ -252,7 +252,7 @@ class TurnReader(Reader):
     def saying(self, bank: str, words: str) -> list[Place]:
         """Return (thread, message id) of every turn whose text contains these words in order, by time, then message id.
 
-        Compared by `folded_text`: case, diacritics and white space are ignored. Reads every turn of the bank.
+        Ignores case, diacritics and white space (`folded_text`). Reads every turn of the bank.
         """
         wanted = folded_text(words)
         saying = []
@@ -265,7 +265,7 @@ class TurnReader(Reader):
 
 
 def write_turns(target: CommitTarget, writes: WriteSet, rows: Mapping[str, int]) -> None:
-    """Store the latest wording of each message, replacing earlier ones; `rows` maps unit ids to row ids."""
+    """Store the latest version of each message, replacing earlier ones. `rows` maps unit ids to row ids."""
     kept = {turn.key.place for turn in writes.turns}
     replaced = [
         {"of": target.bank, "in_thread": key.thread, "said": key.message_id}
@@ -291,9 +291,9 @@ def write_turns(target: CommitTarget, writes: WriteSet, rows: Mapping[str, int])
 
 
 def waiting_turns(bank: int, writes: WriteSet) -> list[tuple[Executable, Values]]:
-    """Return selects of the waiting turns that a write set extracts or rewords; their first column is the row id.
+    """Return selects of the waiting turns that a write set extracts or rewords. Their first column is the row id.
 
-    A turn that the write set adds again is among them, if it waits already.
+    If the write set adds a turn that is already waiting, that turn is included.
     """
     selects: list[tuple[Executable, Values]] = []
     if writes.extracted:
@@ -319,7 +319,7 @@ def _turns(connection: Connection, bank: int, places: Sequence[Place]) -> dict[P
 
 
 def _wording(fields: Sequence[Any]) -> tuple[str, str, int, str]:
-    """Return (text, speaker, time, tags) of a turn, from its own row or from the unit that is the message."""
+    """Return (text, speaker, time, tags) of a turn, from its own row or from the unit that stores the message."""
     *own, _, text, speaker, said_at, tags = fields
     if text is None:
         text, speaker, said_at, tags = own

@@ -1,4 +1,4 @@
-"""Reads of units, their validity, documents and messages. Every query is bounded by its arguments."""
+"""Reads of units, their validity, documents and messages. The size of every result is bounded by the arguments."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ _OF_MESSAGES = (
     .order_by(units.c.id)
 )
 _COUNT = select(func.count()).where(units.c.bank == bindparam("bank"))
-# The kinds are literals, so that SQLite can use the partial indexes.
+# The kinds are inlined as literals, so that SQLite can use the partial indexes.
 _OTHERS = [
     _COUNT.where(units.c.kind == literal(kind.value, literal_execute=True)).scalar_subquery()
     for kind in (UnitKind.TURN, UnitKind.ITEM, UnitKind.DOCUMENT_ITEM)
@@ -148,7 +148,7 @@ class UnitReader(Reader):
     """Reads of units and their sources."""
 
     def count(self, bank: str) -> int:
-        """Return the number of memories, including closed ones and excluding waiting turns."""
+        """Return the number of memories, including closed ones but not turns that wait for extraction."""
         with self._at(bank) as (connection, row):
             return count_memories(connection, row)
 
@@ -159,57 +159,57 @@ class UnitReader(Reader):
             return None if micros is None else from_micros(micros)
 
     def get(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
-        """Return the units with these row ids; unknown ids and damaged units are left out. Two queries."""
+        """Return the units with these row ids. Unknown ids and damaged units are omitted. Uses two queries."""
         with self._at(bank) as (connection, row):
             return sound_units(connection, bank, row, ids)
 
     def damaged(self, bank: str, ids: IntArray | None = None) -> tuple[str, ...]:
-        """Return unit ids of the damaged units among these row ids (in the whole bank if None), in row order."""
+        """Return the unit ids of damaged units among these row ids (in the whole bank if None), in row order."""
         with self._at(bank) as (connection, row):
             return tuple(damaged_units(connection, row, ids).values())
 
     def damaged_vectors(self, bank: str) -> tuple[str, ...]:
-        """Return unit ids of the units whose stored vector is damaged, in row order."""
+        """Return the unit ids of units whose stored vector is damaged, in row order."""
         with self._at(bank) as (connection, row):
             return tuple(damaged_vectors(connection, row).values())
 
     def row_ids(self, bank: str, unit_ids: Sequence[str]) -> dict[str, int]:
-        """Return row ids of unit ids; unknown ones are left out."""
+        """Return the row ids of these unit ids; unknown ids are omitted."""
         with self._at(bank) as (connection, row):
             return unit_rows(connection, row, unit_ids)
 
     def unit_ids(self, bank: str, ids: IntArray) -> dict[int, str]:
-        """Return unit ids of row ids; unknown ids and those of other banks are left out."""
+        """Return the unit ids of these row ids; unknown ids and those of other banks are omitted."""
         with self._at(bank) as (connection, row):
             return dict(_by_rows(connection, _NAMES, row, ids))
 
     def vectors(self, bank: str, ids: IntArray) -> dict[int, Vector]:
-        """Return stored vectors (dimension,) by row id; unknown ids are left out."""
+        """Return stored vectors (dimension,) by row id; unknown ids are omitted."""
         with self._at(bank) as (connection, row):
             rows = connection.execute(_VECTORS, {"ids": ids.tolist(), "bank": row}) if len(ids) else ()
             return {unit: np.frombuffer(vector, "<f4").astype(np.float32) for unit, vector in rows}
 
     def link_counts(self, bank: str, ids: IntArray, code: int) -> dict[int, int]:
-        """Return each unit's number of links with one code (LINK_CODES), in either direction; others are omitted."""
+        """Return the number of links with this code (LINK_CODES), in either direction, by row id; units without are omitted."""
         with self._at(bank) as (connection, row):
             values = {"ids": ids.tolist(), "bank": row, "code": code}
             rows = connection.execute(_LINK_COUNTS, values) if len(ids) else ()
             return {unit: count for unit, count in rows if count}
 
     def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
-        """Return a unit's validity log by effective time, then recording order; empty for an unknown unit."""
+        """Return a unit's validity log by effective time, then by recording order; empty for an unknown unit."""
         with self._at(bank) as (connection, row):
             events = connection.execute(_VALIDITY, {"bank": row, "unit_id": unit_id})
             return [event_from(event[:-1], event[-1]) for event in events]
 
     def stated_by(self, bank: str, unit_ids: Sequence[str]) -> list[ValidityEvent]:
-        """Return the events that these units caused in other units, in the order recorded."""
+        """Return the events that these units caused in other units, in recording order."""
         with self._at(bank) as (connection, row):
             events = connection.execute(_STATED_BY, {"bank": row, "ids": unit_ids}) if unit_ids else ()
             return [event_from(event[:-1], event[-1]) for event in events]
 
     def items_of(self, bank: str, ids: IntArray) -> dict[int, tuple[int, ...]]:
-        """Return row ids of the items of these documents (by row id), by number, including closed ones."""
+        """Return the row ids of the items of these documents (by row id), ordered by number, including closed items."""
         items: dict[int, tuple[int, ...]] = {}
         with self._at(bank) as (connection, row):
             rows = connection.execute(_ITEMS, {"ids": ids.tolist(), "bank": row}) if len(ids) else ()
@@ -218,13 +218,13 @@ class UnitReader(Reader):
         return items
 
     def edits(self, bank: str, unit_id: str) -> list[tuple[datetime, tuple[str, ...]]]:
-        """Return (when, fields) of a unit's corrections, oldest first."""
+        """Return the time and the changed fields of each correction of a unit, oldest first."""
         with self._at(bank) as (connection, row):
             edits = connection.execute(_EDITS, {"bank": row, "unit_id": unit_id})
             return [(from_micros(made_at), tuple(json.loads(fields))) for made_at, fields in edits]
 
     def document(self, bank: str, document_id: str) -> StoredDocument | None:
-        """Return a document and its current chunks, in order; None if it was never retained."""
+        """Return a document with its current chunks, in order; None if it was never retained."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "document": document_id}
             document = connection.execute(_DOCUMENT, values).first()
@@ -235,7 +235,7 @@ class UnitReader(Reader):
         return StoredDocument(document_id, content_hash, present, ordinal)
 
     def of_chunks(self, bank: str, document_id: str, ordinals: Sequence[int]) -> IntArray:
-        """Return row ids of the valid units made from these chunks of a document, ascending."""
+        """Return the row ids of the valid units made from these chunks of a document, ascending."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "document": document_id, "ordinals": ordinals}
             rows = connection.scalars(_OF_CHUNKS, values).all() if ordinals else ()
@@ -244,9 +244,9 @@ class UnitReader(Reader):
     def of_messages(
         self, bank: str, messages: Sequence[Place], *, closed: bool = False, waiting: bool = False
     ) -> IntArray:
-        """Return row ids of the valid (or closed) memories made from these messages, ascending.
+        """Return the row ids of the valid (or the closed) memories made from these messages, ascending.
 
-        Items of documents are included; turns that wait for extraction are included on request.
+        Items of documents are included. Turns that wait for extraction are included if `waiting`.
         """
         kinds = [UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM, *([UnitKind.TURN] if waiting else [])]
         with self._at(bank) as (connection, row):
@@ -259,9 +259,9 @@ def sound_units(connection: Connection, bank: str, row: int, ids: IntArray) -> d
     """Return the bank's undamaged units among `ids`, by row id.
 
     Args:
-        connection: of a reader or the writer.
+        connection: a reader's or the writer's connection.
         bank: the bank's name.
-        row: its row id.
+        row: the bank's row id.
         ids: row ids of units.
     """
     rows = _by_rows(connection, _UNITS, row, ids)
@@ -275,7 +275,7 @@ def sound_units(connection: Connection, bank: str, row: int, ids: IntArray) -> d
 
 
 def _by_rows(connection: Connection, statement: Executable, bank: int, ids: IntArray) -> list[Row]:
-    """Select the bank's units with these row ids, in the order of `ids`; others are left out."""
+    """Select the bank's units with these row ids, in the order of `ids`; other ids are omitted."""
     if not len(ids):
         return []
     rows = {row[0]: row for row in fetched(connection, statement, {"ids": ids.tolist(), "bank": bank})}
@@ -283,7 +283,7 @@ def _by_rows(connection: Connection, statement: Executable, bank: int, ids: IntA
 
 
 def count_units(connection: Connection, bank: int) -> int:
-    """Return the number of units in a bank, including waiting turns and texts of items."""
+    """Return the number of units in a bank, including turns that wait for extraction and texts of items."""
     return int(connection.execute(_COUNT, {"bank": bank}).scalar_one())
 
 

@@ -1,4 +1,4 @@
-"""Values that the ledger accepts and returns, in addition to those of `model`."""
+"""Values that the ledger accepts and returns, in addition to those in `model/`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import ChunkWrite
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
-"""The values a JSON line can contain."""
+"""A value in a line of JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class BankHeader:
     """Properties of a bank.
 
     Attributes:
-        name: the caller's bank id.
-        key: a short, stable, file-name-safe key for the bank's folders and collections (hash of the name).
-        generation: distinguishes successive banks of one name: a bank that is deleted and created again gets a higher
+        name: the bank's name.
+        key: a short, stable key for the bank's folders and collections that is safe in file names (a hash of the name).
+        generation: distinguishes successive banks with the same name; a bank that is deleted and created again gets a higher
             number.
         revision: number of commits so far; 0 if nothing was retained.
-        embedder: the embedder of its vectors; None until the first commit of units.
-        profile: the profile of its agent.
+        embedder: the embedder of the bank's vectors; None until the first commit of units.
+        profile: the profile of the bank's agent.
     """
 
     name: str
@@ -61,10 +61,10 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class ItemUnits:
-    """Texts of items.
+    """Searchable texts of items.
 
     Attributes:
-        units: row ids, ascending, (n,).
+        units: row ids of the texts, ascending, (n,).
         items: row id of each text's item, (n,).
         namespaces: namespace of each text's item, n.
     """
@@ -83,21 +83,21 @@ class UnitColumns:
 
     Attributes:
         ids: row ids, int64.
-        types: position of the fact type in `list(FactType)`, int64; for turns that wait for extraction, items
-            and items of documents plus WAITING, STORED or IN_DOCUMENT.
-        starts: occurred start in microseconds since the epoch, UNDATED if none, int64.
-        ends: occurred end (exclusive), UNDATED if none, int64.
-        mentioned: mentioned_at in microseconds, int64.
-        closed: closed_at in microseconds, NEVER while valid, int64.
-        tokens: token cost, int64.
-        compact: token cost of the short form, or of the text if there is none, int64.
+        types: position of the fact type in `list(FactType)`, int64. WAITING, STORED or IN_DOCUMENT is added for turns that
+            wait for extraction, texts of items, and items of documents.
+        starts: start of the event in microseconds since the epoch, UNDATED if unknown, int64.
+        ends: end of the event (exclusive) in microseconds, UNDATED if unknown, int64.
+        mentioned: mentioned_at in microseconds since the epoch, int64.
+        closed: closed_at in microseconds since the epoch, NEVER while valid, int64.
+        tokens: number of tokens of the text, int64.
+        compact: number of tokens of the short form, or of the text if there is none, int64.
         heads: row id of an item's document, 0 for other units, int64.
-        lasting: 1 for statements of who somebody is, else 0, int64.
+        lasting: 1 for statements about who somebody is, else 0, int64.
         tags: each unit's tags, sorted.
-        turns: each unit's (thread, speaker) if it is one message word for word, else ("", "").
+        turns: each unit's (thread, speaker) if it stores a message word for word, else ("", "").
         metadata: each unit's metadata as JSON; empty if it has none.
-        gaps: past spans in which these units were closed, (m, 3) int64: row id, closed and restored in
-            microseconds, closed before restored, ordered by row id, then closed.
+        gaps: past spans in which units were closed, (m, 3) int64: row id, start and end in microseconds since the epoch,
+            ordered by row id, then start.
     """
 
     ids: IntArray
@@ -118,13 +118,13 @@ class UnitColumns:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document as last retained.
+    """A document in its latest version.
 
     Attributes:
-        id: the caller's id, or one derived from the text.
+        id: the id passed by the caller, or one derived from the text.
         content_hash: hash of its text.
-        chunks: its chunks in order; their concatenation is its text.
-        next_ordinal: an ordinal that no chunk of it has ever had.
+        chunks: its chunks in order. Joined, they are its text.
+        next_ordinal: a chunk number that the document has never used.
     """
 
     id: str
@@ -143,12 +143,12 @@ class UnitEdit:
     """A correction of a unit.
 
     Attributes:
-        unit: the corrected unit; same id, type, sources and validity as before.
+        unit: the corrected unit. Id, type, sources and validity are unchanged.
         vector: its new vector (unit-norm float32, little endian); None if text and time are unchanged.
-        links: its new temporal and semantic links; None leaves them unchanged. Causal links always stay.
-        fields: names of the changed fields, for the audit. If the tags change, the tags of its items change too.
-        records: whether the values of its records changed with its text; their number, kinds and categories
-            stay.
+        links: its new temporal and semantic links; None leaves them unchanged. Causal links are always kept.
+        fields: names of the changed fields, for the audit log. Changed tags are copied to the unit's items.
+        records: whether the values of its records changed with its text. Their number, kinds and categories cannot
+            change.
     """
 
     unit: MemoryUnit
@@ -160,13 +160,13 @@ class UnitEdit:
 
 @dataclass(frozen=True, slots=True)
 class EntitySplit:
-    """The part of an entity that is split off as a new entity.
+    """The part of an entity that becomes a new entity.
 
     Attributes:
         entity_id: the entity to split.
         new_id: the id of the new entity.
-        name: its canonical name.
-        names: the normalised names that move to it.
+        name: the canonical name of the new entity.
+        names: the normalised names that move to the new entity.
         units: ids of the units whose mentions move.
     """
 
@@ -182,9 +182,8 @@ class ArchiveRow:
     """One row of a bank, on one line of an archive.
 
     Attributes:
-        kind: the name of a table: "units", "vectors", "entities", "links", ...
-        fields: the values of its columns; vectors in base64, JSON parsed, instants in microseconds since 1970
-            UTC.
+        kind: name of the table: "units", "vectors", "entities", "links", ...
+        fields: values of the columns: vectors in base64, JSON parsed, times in microseconds since 1970 UTC.
     """
 
     kind: str
@@ -193,12 +192,12 @@ class ArchiveRow:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The observations made of an entity's facts.
+    """The observations made from an entity's facts.
 
     Attributes:
         entity_id: the entity.
-        at_revision: the bank's revision whose facts were summarised; 0 if they never were.
-        stale: whether its facts have changed since.
+        at_revision: the revision of the bank whose facts were summarised; 0 if the entity was never summarised.
+        stale: whether the facts have changed since then.
         left_out: ids of the valid facts that were considered but support no observation.
         units: ids of the observations, in the order they were written.
     """
@@ -211,13 +210,13 @@ class Observed:
 
 
 class Scrub(StrEnum):
-    """The result of rewriting the files to remove erased data."""
+    """The result of removing erased data from the files."""
 
     CLEAN = "clean"
-    """No erased data is left in the ledger's storage."""
+    """The ledger's storage contains no erased data."""
 
     WAITING = "waiting"
-    """Another process reads an older state; the next erasure or opening tries again."""
+    """Another process is reading an older state; the next erasure or opening tries again."""
 
     NOT_OURS = "not ours"
-    """The ledger cannot rewrite its storage: it is read-only, or a server keeps logs and backups."""
+    """The ledger cannot rewrite its storage, because it is read-only, or a server keeps logs and backups."""

@@ -1,1 +1,1 @@
-"""HTTP: `serve`, one process that owns a memory, for clients; and the inspector of a memory in the browser."""
+"""HTTP: `serve`, a process that owns a memory and serves it to clients, and the inspector, which shows it in a browser."""

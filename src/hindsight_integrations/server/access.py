@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hindsight_integrations.errors import AccessDenied, InvalidRequest
 
-SHORTEST_TOKEN = 16  # characters
+SHORTEST_TOKEN = 16  # minimum length of a token in characters
 _EXAMPLE = (
     'Write [tokens] and lines such as "A-LONG-RANDOM-TEXT" = ["alice", "team-*"]; ["*"] means all banks.'
 )
@@ -22,14 +22,14 @@ class Access:
     """The banks that a client may use.
 
     Attributes:
-        banks: names of banks; one that ends with "*" stands for all banks whose names begin like this.
+        banks: names of banks. A name that ends with "*" includes all banks whose names start with the text before it.
     """
 
     banks: tuple[str, ...]
 
     @property
     def everything(self) -> bool:
-        """Whether it includes all banks, and so what concerns the whole memory."""
+        """Whether the client may use all banks, and therefore methods that concern the whole memory."""
         return "*" in self.banks
 
     def includes(self, bank: str) -> bool:
@@ -43,7 +43,7 @@ class Access:
         """Check that the client may use a bank, whether or not the bank exists.
 
         Raises:
-            AccessDenied: it may not.
+            AccessDenied: the client may not use it.
         """
         if not self.includes(bank):
             raise AccessDenied(f"the token does not include bank {bank!r}", "Use a token that includes it.")
@@ -52,7 +52,7 @@ class Access:
         """Check that the client may call a method that concerns all banks.
 
         Raises:
-            AccessDenied: it may not.
+            AccessDenied: the client may not call it.
         """
         if not self.everything:
             raise AccessDenied(f"{method} concerns all banks", 'Use a token for all banks, ["*"].')
@@ -62,17 +62,17 @@ ALL_BANKS = Access(("*",))
 
 
 class Tokens:
-    """The tokens of a server. They are compared by their hashes, so the time of a check does not depend on the secret."""
+    """The tokens of a server. Their hashes are compared, so that the time of a check reveals nothing about the tokens."""
 
     def __init__(self, tokens: Mapping[str, Access]) -> None:
         self._access = {_digest(token): access for token, access in tokens.items()}
 
     @classmethod
     def read(cls, path: Path) -> Tokens:
-        """Read a TOML file whose table `tokens` has a list of banks for each token.
+        """Read a TOML file with a table `tokens` that maps each token to a list of banks.
 
         Raises:
-            InvalidRequest: the file has no valid table, or a token is short.
+            InvalidRequest: the file has no valid table, or a token is too short.
             OSError: the file cannot be read.
         """
         try:
@@ -81,11 +81,11 @@ class Tokens:
             raise InvalidRequest("tokens", f"{path} is not TOML ({error})", _EXAMPLE) from error
         if not isinstance(table, dict) or not table:
             raise InvalidRequest("tokens", f"{path} has no table [tokens]", _EXAMPLE)
-        for number, (token, banks) in enumerate(table.items(), 1):  # a token is never shown
+        for number, (token, banks) in enumerate(table.items(), 1):  # errors must not contain a token
             if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
                 reason = f"token {number} of {path} has fewer than {SHORTEST_TOKEN} visible ASCII characters"
                 raise InvalidRequest(
-                    "tokens", reason, "Use a long random text, for example of: openssl rand -hex 24"
+                    "tokens", reason, "Use a long random text, such as the output of: openssl rand -hex 24"
                 )
             if (
                 not isinstance(banks, list)
@@ -96,21 +96,21 @@ class Tokens:
         return cls({token: Access(tuple(banks)) for token, banks in table.items()})
 
     def access(self, authorization: str | None) -> Access:
-        """Return the banks of the token in an Authorization header.
+        """Return the banks that the token in an Authorization header gives access to.
 
         Raises:
-            AccessDenied: there is no token, or it is unknown.
+            AccessDenied: the token is missing or unknown.
         """
         kind, _, token = (authorization or "").partition(" ")
         access = self._access.get(_digest(token.strip())) if kind.lower() == "bearer" else None
         if access is None:
-            reason = "the token is unknown" if authorization else "there is no token"
+            reason = "the token is unknown" if authorization else "the token is missing"
             raise AccessDenied(reason, "Send one of the server's tokens as Authorization: Bearer TOKEN.")
         return access
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host name or address is that of this machine only."""
+    """Return whether a host name or address can be reached only from this machine."""
     name = host.removeprefix("[").removesuffix("]")
     try:
         return ip_address(name).is_loopback

@@ -54,31 +54,31 @@ STATUS: Mapping[type[HindsightError], int] = {
     ModelUnavailable: 503,
     ModelError: 502,
 }
-"""The status code of an error: that of its nearest class here; 500 for all others."""
+"""Status codes by class of error; the nearest base class counts. All other errors have status 500."""
 
 
 class Call(BaseModel):
     """One call of a method, as `Hindsight.connect` sends it."""
 
     method: str = Field(
-        description='The method, with its namespace: "recall", "profile.get"; "info" and "bank" also exist.'
+        description='The method with its namespace: "recall", "profile.get". "info" and "bank" also exist.'
     )
     arguments: dict[str, Any] = Field(
-        {}, description="Its arguments by name, in the form of hindsight_integrations.wire."
+        {}, description="The arguments by name, encoded as in hindsight_integrations.wire."
     )
-    bank: str | None = Field(None, description="The bank; null for methods of the engine.")
+    bank: str | None = Field(None, description="Name of the bank; null for methods of the engine.")
     generation: int | None = Field(None, description="The bank's generation, as `bank` returned it.")
-    answering_as: dict[str, Any] | None = Field(None, description="The profile of `with_profile`.")
+    answering_as: dict[str, Any] | None = Field(None, description="The profile passed to `with_profile`.")
 
 
 def create_app(
     engine: AsyncHindsight, *, tokens: Tokens | None = None, limits: Limits | None = None
 ) -> FastAPI:
-    """Create the app that serves an engine, which it closes at its end.
+    """Create the app that serves an engine. The app closes the engine when it shuts down.
 
     Args:
         engine: the engine.
-        tokens: the tokens; None admits clients of this machine without one.
+        tokens: the tokens; None admits clients on this machine without a token.
         limits: the limits; None uses the defaults.
     """
 
@@ -146,7 +146,7 @@ def _method(bank: AsyncMemoryBank, called: str, arguments: dict[str, Any]) -> Ca
     """Return a method of a bank or of one of its namespaces.
 
     Raises:
-        InvalidRequest: there is no such method, or it cannot be called with these arguments.
+        InvalidRequest: the method does not exist, or cannot be called with these arguments.
     """
     namespace, _, name = called.rpartition(".")
     method = METHODS.get(namespace, {}).get(name)
@@ -160,15 +160,21 @@ def _check_arguments(called: str, method: Callable[..., Any], arguments: dict[st
     try:
         named_arguments(method, (), arguments)
     except TypeError as error:
-        raise InvalidRequest(called, str(error), "Use the same version on both sides.") from None
+        raise InvalidRequest(
+            called, str(error), "Use the same version of the package on client and server."
+        ) from None
 
 
 def _no_method(called: str) -> InvalidRequest:
-    return InvalidRequest("method", f"{shown(called)} is not served", "Use the same version on both sides.")
+    return InvalidRequest(
+        "method",
+        f"{shown(called)} is not served",
+        "Use the same version of the package on client and server.",
+    )
 
 
 async def _lines(events: AsyncIterator[object]) -> AsyncIterator[str]:
-    """Write one line for each event, and one for the error that ended them."""
+    """Write one line per event, and one for the error that ended the events, if any."""
     try:
         async for event in events:
             yield _json({"result": wire.plain(event, "event")}) + "\n"
@@ -186,7 +192,7 @@ def _json(plain: object) -> str:
 
 async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, HindsightError)  # noqa: S101 - the handler of this class
-    if type(error) is BankNotFound:  # it lists the banks
+    if type(error) is BankNotFound:  # its message lists other banks
         error = BankNotFound(error.bank, tuple(filter(request.state.access.includes, error.known)))
     status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
     headers = {}
@@ -196,10 +202,10 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 def check_host(host: str, tokens: Tokens | None) -> None:
-    """Check that a server that others can reach has tokens.
+    """Check that a server that other machines can reach has tokens.
 
     Raises:
-        InvalidRequest: it has none.
+        InvalidRequest: it has no tokens.
     """
     if tokens is None and not is_loopback(host):
         reason = f"{host} can be reached from other machines, and the server has no tokens"
@@ -207,12 +213,12 @@ def check_host(host: str, tokens: Tokens | None) -> None:
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """Listen on an address; clients that come before the server runs wait for it.
+    """Listen on an address. Clients that connect before the server runs wait for it.
 
-    The socket names its protocol, without which asyncio leaves Nagle's algorithm on, and each answer takes 40 ms more.
+    The socket sets its protocol explicitly: otherwise asyncio does not disable Nagle's algorithm, and answers take 40 ms more.
 
     Raises:
-        OSError: the address cannot be used.
+        OSError: the address is not available.
     """
     family, kind, protocol, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
@@ -227,17 +233,17 @@ def listening_socket(host: str, port: int) -> socket.socket:
 def run_server(
     engine: AsyncHindsight, *, host: str, port: int, tokens: Tokens | None, started: Callable[[str], object]
 ) -> None:
-    """Serve an engine until SIGTERM or Ctrl-C; finish running requests, then close the engine.
+    """Serve an engine until SIGTERM or Ctrl-C. Then finish running requests and close the engine.
 
     Args:
         engine: the engine.
         host: the address to listen on.
-        port: the port; 0 lets the system choose one.
-        tokens: the tokens; None only for clients of this machine.
-        started: called with the server's URL once it listens.
+        port: the port; 0 means that the system chooses one.
+        tokens: the tokens; may be None only if other machines cannot reach the host.
+        started: called with the server's URL when it listens.
 
     Raises:
-        OSError: the address cannot be used.
+        OSError: the address is not available.
     """
     import uvicorn
 
@@ -253,7 +259,7 @@ def run_server(
     shown_host = f"[{host}]" if ":" in host else host
     listener = listening_socket(host, port)
     started(f"http://{shown_host}:{listener.getsockname()[1]}")
-    # After a graceful stop, uvicorn raises the signal again, which would end the process before it is done.
+    # After a graceful stop, uvicorn raises the signal again, which would end the process before the engine is closed.
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         asyncio.run(uvicorn.Server(settings).serve([listener]))

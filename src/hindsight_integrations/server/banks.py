@@ -12,11 +12,11 @@ from hindsight_integrations import AsyncHindsight, AsyncMemoryBank
 from hindsight_integrations.errors import BankForgotten, BankNotFound
 from hindsight_integrations.server.access import Access
 
-MOST_BANKS = 10_000  # bank objects that are kept; each is small
+MOST_BANKS = 10_000  # maximum number of bank objects in memory; each is small
 
 
 class Banks:
-    """The banks of an engine, each opened once."""
+    """The banks of an engine. Each is opened once."""
 
     def __init__(self, engine: AsyncHindsight) -> None:
         self.engine = engine
@@ -26,7 +26,7 @@ class Banks:
         """Return a bank.
 
         Raises:
-            BankNotFound: it does not exist, and `create` is False.
+            BankNotFound: the bank does not exist, and `create` is False.
         """
         bank = self._opened.get(name)
         if bank is None:
@@ -37,10 +37,10 @@ class Banks:
         return bank
 
     async def of_generation(self, name: str, generation: int | None) -> AsyncMemoryBank:
-        """Return a bank of a client that opened it earlier.
+        """Return a bank that a client opened earlier.
 
         Raises:
-            BankForgotten: the bank was forgotten since then.
+            BankForgotten: the bank was forgotten in the meantime.
         """
         if generation is None:
             return await self.get(name)
@@ -53,7 +53,7 @@ class Banks:
         raise BankForgotten(name)
 
     def drop(self, name: str) -> None:
-        """Forget the object of a bank that was forgotten."""
+        """Discard the object of a forgotten bank."""
         self._opened.pop(name, None)
 
 

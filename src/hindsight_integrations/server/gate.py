@@ -1,4 +1,4 @@
-"""The gate before all routes: who calls, how much, how many at once, and for how long."""
+"""Checks before all routes: tokens, request size, number of concurrent requests, and time limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OPEN_PATHS = frozenset({"/health", "/health/live", "/health/ready", "/version"})
-"""Paths without a token and without a limit, for load balancers."""
+"""Paths that need no token and have no limits, for load balancers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class Limits:
     """Limits of a server.
 
     Attributes:
-        body: maximum bytes of a request.
-        running: maximum number of requests at the same time; further ones are answered with 429.
-        body_s: maximum seconds in which a client must have sent its request.
-        answer_s: maximum seconds until an answer begins; later, the request is cancelled and answered with 504.
+        body: maximum size of a request in bytes.
+        running: maximum number of concurrent requests; further requests are answered with status 429.
+        body_s: maximum seconds until a client has sent its whole request.
+        answer_s: maximum seconds until the answer starts; after that the request is cancelled and answered with status 504.
     """
 
     body: int = 32 * 1024 * 1024
@@ -40,17 +40,17 @@ class Limits:
 
 
 def error_body(error: HindsightError) -> dict[str, Any]:
-    """Return the JSON of an error: for people `detail`, with its remedy; for `Hindsight.connect` the error itself."""
+    """Return the JSON of an error: a readable `detail` with the remedy, and the error itself for `Hindsight.connect`."""
     return {"detail": str(error), "error": wire.plain(error, "error")}
 
 
 class Refused(Exception):
-    """A request that is answered by the gate.
+    """A request that is rejected before it reaches a route.
 
     Args:
         status: the status code.
-        problem: what is wrong, and what to do; or an error of the package.
-        headers: further headers.
+        problem: what is wrong and what to do, or an error of this package.
+        headers: additional headers.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class Refused(Exception):
 
 
 class Gate:
-    """ASGI middleware that reads the request within its limits and calls the app for what it admits.
+    """ASGI middleware that reads a request within its limits, and passes admitted requests to the app.
 
     Args:
         app: the app.
-        tokens: the tokens; None admits clients of this machine without one.
+        tokens: the tokens; None admits clients on this machine without a token.
         limits: the limits.
     """
 
@@ -94,7 +94,7 @@ class Gate:
             raise Refused(401, error, {"WWW-Authenticate": "Bearer"}) from None
         scope.setdefault("state", {})["access"] = access
         if self._running >= self._limits.running:
-            problem = f"{self._running} requests are running, the limit of this server. Send it again later."
+            problem = f"{self._running} requests are running, which is this server's limit. Send the request again later."
             raise Refused(429, problem, {"Retry-After": "1"})
         self._running += 1
         try:
@@ -103,7 +103,7 @@ class Gate:
             self._running -= 1
 
     async def _body(self, headers: dict[str, str], receive: Receive) -> bytes:
-        """Read the whole request."""
+        """Read the whole request body."""
         most, parts, size = self._limits.body, [], 0
         problem = InvalidRequest("request", f"it has more than {most:,} bytes", "Send it in parts.")
         too_large = Refused(413, problem, {"Connection": "close"})
@@ -131,7 +131,7 @@ class Gate:
         async def replayed() -> MutableMapping[str, Any]:
             nonlocal read
             if read:
-                return await receive()  # tells when the client disconnects
+                return await receive()  # reports when the client disconnects
             read = True
             return {"type": "http.request", "body": body, "more_body": False}
 
@@ -142,26 +142,26 @@ class Gate:
                     nonlocal began
                     if not began:
                         began = True
-                        limit.reschedule(None)  # a stream may take longer
+                        limit.reschedule(None)  # the rest of a stream may take longer
                     await send(message)
 
                 await self._app(scope, replayed, sent)
         except TimeoutError:
             if began:
                 raise
-            problem = f"the call took longer than {self._limits.answer_s:g} s and was cancelled. Ask for less at once."
+            problem = f"the call took longer than {self._limits.answer_s:g} s and was cancelled. Request less in one call."
             raise Refused(504, problem) from None
 
 
 def _check_origin(headers: dict[str, str], *, tokens: bool) -> None:
-    """Refuse what a page of another site sends through the user's browser."""
+    """Reject requests that a page of another site sends through the user's browser."""
     host = headers.get("host", "")
     try:
         origin, name = (
             urlsplit(headers.get("origin", f"//{host}")).netloc,
             urlsplit(f"//{host}").hostname or "",
         )
-    except ValueError:  # such as an IPv6 address without its end
+    except ValueError:  # for example an IPv6 address without its closing bracket
         raise Refused(400, "the header Host or Origin is not an address.") from None
     if origin != host:
         raise Refused(403, "requests from pages of other sites are refused.")

@@ -1,8 +1,8 @@
-"""The inspector: one local page that shows a memory, and the JSON interface behind it.
+"""The inspector: a local web page that shows a memory, and the JSON interface behind it.
 
-Everything is read with the public methods of an engine and its banks. The page is for the person at this machine: it answers
-only to this machine's own names, each call of the interface needs the token of the page's address, and no other page may
-call it.
+It reads through the public methods of an engine and its banks. The page is for the person at this machine: the server answers
+only to this machine's own host names, every call needs the token from the page's address, and pages of other sites are
+rejected.
 """
 
 from __future__ import annotations
@@ -50,14 +50,12 @@ from hindsight_integrations.validation.options import PROMPT_DEFAULTS, SEARCH_DE
 
 ASSETS = Path(__file__).parent / "assets"
 HOSTS = ["127.0.0.1", "localhost"]
-PAGE = 50  # memories on one page of a list
-SEARCHED = 50  # memories that a search shows
-LOOKED_THROUGH = (
-    300  # memories that a search looks through for those of one entity, by which recall cannot filter
-)
-EVERYTHING = 10_000_000  # tokens; above the size of any answer
-LINKS_A_NODE = 4  # links that the graph draws at each memory, the strongest: more cannot be told apart
-LARGEST_BODY = 1_000_000  # bytes of a request
+PAGE = 50  # number of memories per page of a list
+SEARCHED = 50  # number of memories that a search shows
+LOOKED_THROUGH = 300  # number of memories that a search reads if only those of one entity are wanted, because recall cannot filter by entity
+EVERYTHING = 10_000_000  # a token budget above the size of any answer
+LINKS_A_NODE = 4  # number of links drawn per memory, strongest first; more would be unreadable
+LARGEST_BODY = 1_000_000  # maximum size of a request in bytes
 MOST_NODES = 1_000
 
 POLICY = "; ".join(
@@ -83,12 +81,12 @@ HEADERS = {
 
 
 def inspector_app(engine: AsyncHindsight, *, token: str, write: bool = False) -> FastAPI:
-    """Build the inspector of an open engine.
+    """Create the app of the inspector for an open engine.
 
     Args:
-        engine: the engine; it stays open.
-        token: what a caller must send as `Authorization: Bearer`.
-        write: whether memories may be changed; the engine must not be read-only then.
+        engine: the engine; the app does not close it.
+        token: the token that callers must send as `Authorization: Bearer`.
+        write: whether memories may be changed. The engine must then not be read-only.
     """
 
     @asynccontextmanager
@@ -121,8 +119,8 @@ def inspector_app(engine: AsyncHindsight, *, token: str, write: bool = False) ->
 
 
 async def _open_first(engine: AsyncHindsight) -> None:
-    """Open the indexes of the bank that the page shows first, while the browser is still starting."""
-    with suppress(HindsightError):  # the page reports it
+    """Open the indexes of the bank that the page shows first, while the browser is starting."""
+    with suppress(HindsightError):  # the page will report the error
         for name in (await engine.banks())[:1]:
             await (await engine.bank(name, create=False)).units(limit=1)
 
@@ -133,10 +131,10 @@ def serve_inspector(
     """Serve the inspector of an open engine until Ctrl-C or SIGTERM.
 
     Args:
-        engine: the engine; it stays open.
-        opened: called with the page's address once it can be opened.
+        engine: the engine; it is not closed.
+        opened: called with the page's address when the server listens.
         write: whether memories may be changed.
-        port: the port on 127.0.0.1; 0 takes a free one.
+        port: the port on 127.0.0.1; 0 means a free one.
 
     Raises:
         OSError: the port is in use.
@@ -145,21 +143,21 @@ def serve_inspector(
     app = inspector_app(engine, token=token, write=write)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False))
     with listening_socket("127.0.0.1", port) as listening:
-        # After the #, so that neither a log nor another site gets to see it.
+        # The token is in the fragment (after #), so that neither logs nor other sites see it.
         opened(f"http://127.0.0.1:{listening.getsockname()[1]}/#token={token}")
         with suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
 
 
 def _refusal(request: Request, token: str) -> Response | None:
-    """Refuse a call that the page itself does not make: from another page, without the token, or with a huge body."""
+    """Reject a call that does not come from the page: from another site, without the token, or with a huge body."""
     headers = request.headers
     own = f"{request.url.scheme}://{headers.get('host', '')}"
     if headers.get("origin", own) != own or headers.get("sec-fetch-site", "none") not in {
         "none",
         "same-origin",
     }:
-        return _error(403, "CrossSite", "Another page must not call the inspector. Open its own address.")
+        return _error(403, "CrossSite", "Other pages may not call the inspector. Open its own address.")
     sent = headers.get("authorization", "").removeprefix("Bearer ")
     if not hmac.compare_digest(sent.encode(), token.encode()):
         reason = "The token is missing or wrong. Open the address that `hindsight-memory inspect` printed."
@@ -182,7 +180,7 @@ def _error(status: int, kind: str, message: str) -> Response:
 
 
 async def _unknown() -> Response:
-    return _error(404, "UnknownCall", "There is no such call. Reload the page.")
+    return _error(404, "UnknownCall", "This call does not exist. Reload the page.")
 
 
 async def _failed(_: Request, error: Exception) -> Response:
@@ -214,7 +212,7 @@ Bank = Annotated[AsyncMemoryBank, Depends(_bank)]
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of a list, as the page sends them; an empty one filters nothing."""
+    """The filters of a list, as the page sends them. An empty filter selects everything."""
 
     types: list[FactType]
     tags: list[str]
@@ -226,7 +224,7 @@ class Filters:
 
     @property
     def recall(self) -> dict[str, Any]:
-        """The options that `recall`, `units` and `records.list` have in common, apart from types."""
+        """The options that `recall`, `units` and `records.list` have in common, except types."""
         return {
             "tags": self.tags,
             "tags_match": "any_strict" if self.tags else "any",
@@ -260,7 +258,7 @@ _reads = APIRouter(prefix="/api")
 
 @_reads.get("/start")
 async def start(request: Request) -> Response:
-    """The banks, and what the page may do."""
+    """Return the banks, and what the page is allowed to do."""
     engine: AsyncHindsight = request.app.state.engine
     health = await engine.doctor()
     banks = [
@@ -274,17 +272,17 @@ async def start(request: Request) -> Response:
 
 @dataclass(slots=True)
 class Digest:
-    """What the page needs of all memories of a bank: one row of short values for each, in order of time.
+    """A summary of all memories of a bank, with one row of short values per memory, in chronological order.
 
     Attributes:
-        revision: the bank's revision at which it was made.
-        ids: the ids of the memories.
-        occurred: the start of the event, or None.
-        mentioned: the time at which each was mentioned.
-        types: the network of each.
-        closed: whether each is invalid.
-        tags: the number of memories with each tag.
-        opinions: opinion id and text by the id of each memory that it rests on, made when first asked for.
+        revision: the revision of the bank from which the digest was made.
+        ids: ids of the memories.
+        occurred: start of each event, or None.
+        mentioned: time at which each memory was mentioned.
+        types: fact type of each memory.
+        closed: whether each memory is invalid.
+        tags: number of memories with each tag.
+        opinions: id and text of the opinions based on a memory, by the memory's id; filled on first use.
     """
 
     revision: int
@@ -298,7 +296,7 @@ class Digest:
 
 
 async def _digest(request: Request, bank: AsyncMemoryBank) -> Digest:
-    """Return the digest of the bank's present revision; reading it takes about a second per 20,000 memories."""
+    """Return the digest of the bank's current revision. Reading it takes about a second per 20,000 memories."""
     engine: AsyncHindsight = request.app.state.engine
     _, revision = (await engine.doctor()).banks.get(bank.name, (0, 0))
     digest: Digest | None = request.app.state.digests.get(bank.name)
@@ -317,7 +315,7 @@ async def _digest(request: Request, bank: AsyncMemoryBank) -> Digest:
 
 @_reads.get("/overview")
 async def overview(request: Request, bank: Bank) -> Response:
-    """Counts by network and tag, and the first and last time at which something was mentioned."""
+    """Return the number of memories by type and by tag, and the first and last time of mention."""
     digest = await _digest(request, bank)
     return _answer(
         {
@@ -333,7 +331,7 @@ async def overview(request: Request, bank: Bank) -> Response:
 
 @_reads.get("/memories")
 async def memories(bank: Bank, filters: Filtered, cursor: str = "") -> Response:
-    """One page of the memories, the newest first."""
+    """Return one page of the memories, newest first."""
     page = await bank.units(
         types=filters.types or tuple(FactType),
         entity=filters.entity or None,
@@ -356,7 +354,7 @@ async def memories(bank: Bank, filters: Filtered, cursor: str = "") -> Response:
 
 @_reads.get("/search")
 async def search(bank: Bank, filters: Filtered, q: str) -> Response:
-    """The memories that recall finds for a question with the effort that it has for an agent's prompt, the best first."""
+    """Return the memories that recall finds for a question, best first, with the effort used for an agent's prompt."""
     entity = await _named(bank, filters.entity) if filters.entity else None
     found = await bank.recall(
         q,
@@ -392,7 +390,7 @@ def _recalled(rank: int, item: RecalledUnit) -> dict[str, Any]:
 
 
 async def _replacements(bank: AsyncMemoryBank, units: Sequence[MemoryUnit]) -> dict[str, dict[str, Any]]:
-    """Return, for each invalid memory, the event that closed it, with the memory that replaced it."""
+    """Return, for each invalid memory, the event that closed it, and the memory that replaced it."""
     ended = {}
     for unit in units:
         if unit.closed_at is not None:
@@ -414,7 +412,7 @@ async def _event(bank: AsyncMemoryBank, event: ValidityEvent) -> dict[str, Any]:
 
 
 async def _text(bank: AsyncMemoryBank, unit_id: str) -> str | None:
-    """Return the text of a memory; None if it was forgotten."""
+    """Return the text of a memory; None if it was erased."""
     try:
         return (await bank.get(unit_id)).text
     except InvalidRequest:
@@ -423,7 +421,7 @@ async def _text(bank: AsyncMemoryBank, unit_id: str) -> str | None:
 
 @_reads.get("/memory")
 async def memory(request: Request, bank: Bank, id: str) -> Response:  # noqa: A002 - as in the address
-    """One memory with its versions, sources, links, entities, and the opinions that rest on it."""
+    """Return a memory with its versions, sources, links and entities, and the opinions based on it."""
     unit = await bank.get(id)
     history = [await _event(bank, event) for event in await bank.history(id)]
     near = await bank.neighbours(id, limit=PAGE)
@@ -468,7 +466,7 @@ async def memory(request: Request, bank: Bank, id: str) -> Response:  # noqa: A0
 
 
 def _inverse(link: Link) -> str | None:
-    """Return the relation of a causal link as seen from its target."""
+    """Return the relation of a causal link as seen from the target."""
     pairs = {
         "causes": "caused by",
         "caused_by": "causes",
@@ -494,7 +492,7 @@ async def _opinions_on(request: Request, bank: AsyncMemoryBank) -> dict[str, lis
 
 
 def _grounds(log: OpinionLog) -> list[str]:
-    """Return the ids of the facts that any wording of an opinion is based on, each once."""
+    """Return the ids of the facts that any wording of an opinion is based on, without duplicates."""
     return list(dict.fromkeys(fact for version in log.versions for fact in version.based_on))
 
 
@@ -502,13 +500,13 @@ def _grounds(log: OpinionLog) -> list[str]:
 async def entities(
     bank: Bank, prefix: str = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 20
 ) -> Response:
-    """Entities whose name begins with these letters, the most mentioned first."""
+    """Return the entities with a name that starts with these letters, most mentioned first."""
     return _answer(await bank.entities.list(prefix or None, limit=limit))
 
 
 @_reads.get("/entity")
 async def entity(bank: Bank, name: str) -> Response:
-    """One entity with its observations."""
+    """Return an entity with its observations."""
     summary = await bank.entities.observations(name)
     return _answer(
         {
@@ -528,7 +526,7 @@ async def graph(
     entity: str = "",
     limit: Annotated[int, Query(ge=1, le=MOST_NODES)] = 80,
 ) -> Response:
-    """The memories and entities around one of them."""
+    """Return the memories and entities around one memory or entity."""
     near = await bank.neighbours(unit or None, entity=entity or None, limit=limit)
     return _answer(
         {
@@ -551,9 +549,9 @@ async def graph(
 
 
 def _drawn(near: Neighbourhood) -> list[Link]:
-    """Return the strongest links at each memory, and all causal ones."""
+    """Return the strongest links of each memory, and all causal links."""
     drawn, at = [], Counter[str]()
-    for link in near.links:  # the strongest first
+    for link in near.links:  # strongest first
         if link.relation or min(at[link.source], at[link.target]) < LINKS_A_NODE:
             drawn.append(link)
             at.update((link.source, link.target))
@@ -564,7 +562,7 @@ def _drawn(near: Neighbourhood) -> list[Link]:
 async def timeline(
     request: Request, bank: Bank, types: Types, by: Literal["occurred", "mentioned"] = "occurred"
 ) -> Response:
-    """The number of memories in each day, of those with such a time."""
+    """Return the number of memories per day, for memories with a time of this kind."""
     digest = await _digest(request, bank)
     days: Counter[str] = Counter()
     undated = 0
@@ -587,7 +585,7 @@ async def period(
     by: Literal["occurred", "mentioned"] = "occurred",
     offset: Annotated[int, Query(ge=0)] = 0,
 ) -> Response:
-    """The memories of some days, half open, the oldest first."""
+    """Return the memories from `start` to `end` (exclusive), oldest first."""
     digest = await _digest(request, bank)
     times = digest.occurred if by == "occurred" else digest.mentioned
     inside = [
@@ -608,7 +606,7 @@ async def records(
     category: str = "",
     period: Literal["day", "week", "month", "year"] = "month",
 ) -> Response:
-    """The records, newest first, and their exact sums by kind, category, unit and period."""
+    """Return the records, newest first, and their exact totals by kind, category, unit and period."""
     entries = await bank.records.list(kind=kind or None, category=category or None, **filters.recall)
     rows = [
         {
@@ -675,7 +673,7 @@ def _opinion(opinion: Opinion) -> dict[str, Any]:
 
 @_reads.get("/opinions")
 async def opinions(bank: Bank, as_of: str = "", closed: bool = True) -> Response:
-    """The agent's opinions with their confidence over time."""
+    """Return the agent's opinions with their confidence over time."""
     held = await bank.opinions.list(include_closed=closed, as_of=as_of or None)
     return _answer(
         [_opinion(each) | {"trajectory": await bank.opinions.trajectory(each.id)} for each in held]
@@ -684,7 +682,7 @@ async def opinions(bank: Bank, as_of: str = "", closed: bool = True) -> Response
 
 @_reads.get("/opinion")
 async def opinion(bank: Bank, id: str) -> Response:  # noqa: A002 - as in the address
-    """One opinion: its wordings, and each step of its confidence with the fact that moved it."""
+    """Return an opinion with its wordings, and each step of its confidence with the fact that caused it."""
     history = await bank.opinions.history(id)
     log = history.log
     steps = [
@@ -720,7 +718,7 @@ async def opinion(bank: Bank, id: str) -> Response:  # noqa: A002 - as in the ad
 
 @_reads.get("/profile")
 async def profile(bank: Bank) -> Response:
-    """The agent's profile with its history, the directives and the standing questions."""
+    """Return the agent's profile with its history, the directives and the mental models."""
     return _answer(
         {
             "profile": await bank.profile.get(),
@@ -733,13 +731,13 @@ async def profile(bank: Bank) -> Response:
 
 @_reads.get("/tasks")
 async def tasks(bank: Bank) -> Response:
-    """The bank's background tasks, without their texts."""
+    """Return the bank's background tasks, without their texts."""
     return _answer([asdict(task) | {"payload": None} for task in await bank.tasks.list()])
 
 
 @_reads.get("/doctor")
 async def doctor(request: Request, deep: bool = False) -> Response:
-    """The report of `doctor`."""
+    """Return the report of `doctor`."""
     engine: AsyncHindsight = request.app.state.engine
     return _answer(await engine.doctor(deep=deep))
 
@@ -751,9 +749,9 @@ _PRESETS: Mapping[str, Any] = {"prompt": PROMPT_DEFAULTS, "search": SEARCH_DEFAU
 async def why(
     bank: Bank, q: str, preset: Literal["prompt", "search"] = "prompt", as_of: str = ""
 ) -> Response:
-    """What an agent would get for a question, and what became of every candidate.
+    """Return what an agent would get for a question, and why each candidate was included or cut.
 
-    `prompt` recalls as the recall node, the middleware and the memory blocks do; `search` as the retrievers do.
+    `prompt` recalls like the recall node, the middleware and the memory blocks; `search` recalls like the retrievers.
     """
     found = await bank.recall(q, **(_PRESETS[preset] | {"trace": True, "as_of": as_of or None}))
     block = _prompt_block(found)

@@ -1,4 +1,4 @@
-"""The routes of the Hindsight server that its Python client (1.1) and integrations call, with its names and JSON models."""
+"""The routes of the Hindsight server that its Python client (1.1) and its integrations call, with the same JSON models."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class EntityName(BaseModel):
 
 
 class TextBlock(BaseModel):
-    """A block of content; only text can be stored."""
+    """A block of content. Only text can be stored."""
 
     type: str
     text: str | None = None
 
 
 class Item(BaseModel):
-    """One text to retain."""
+    """A text to retain."""
 
     content: str | list[TextBlock]
     timestamp: str | None = Field(None, description='ISO 8601; null or "unset" means now.')
@@ -74,13 +74,13 @@ class Retain(BaseModel):
 
 
 class Tokens(BaseModel):
-    """A limit of tokens for an optional part of a result."""
+    """A token limit for an optional part of a result."""
 
     max_tokens: int | None = None
 
 
 class Include(BaseModel):
-    """Optional parts of a recall."""
+    """Optional parts of a recall result."""
 
     entities: Tokens | None = None
     chunks: Tokens | None = None
@@ -95,7 +95,7 @@ class Span(BaseModel):
 
 
 class Recall(BaseModel):
-    """A question."""
+    """A question for recall."""
 
     query: str
     types: list[str] | None = None
@@ -132,7 +132,7 @@ class Reflect(BaseModel):
 
 
 class Traits(BaseModel):
-    """The agent's reasoning style, each from 1 to 5."""
+    """The agent's reasoning style. Each trait is from 1 to 5."""
 
     skepticism: int | None = None
     literalism: int | None = None
@@ -140,7 +140,7 @@ class Traits(BaseModel):
 
 
 class Profile(BaseModel):
-    """The profile of a bank's agent; what is null or missing does not change."""
+    """The profile of a bank's agent. Fields that are null or missing do not change."""
 
     name: str | None = None
     mission: str | None = None
@@ -177,13 +177,13 @@ class Change(BaseModel):
 @router.get("/health")
 @router.get("/health/ready")
 async def health() -> dict[str, str]:
-    """Tell that the server answers."""
+    """Report that the server answers."""
     return {"status": "healthy", "database": "connected"}
 
 
 @router.get("/health/live")
 async def live() -> dict[str, Any]:
-    """Tell that the process runs."""
+    """Report that the process runs."""
     return {
         "status": "alive",
         "version": version("hindsight-integrations"),
@@ -193,7 +193,7 @@ async def live() -> dict[str, Any]:
 
 @router.get("/version")
 async def api_version() -> dict[str, Any]:
-    """Tell the version, and which optional parts of the Hindsight server there are: none."""
+    """Return the version, and the optional features of the Hindsight server, none of which exist here."""
     parts = (
         "observations mcp worker bank_config_api bank_llm_health file_upload_api document_export_api "
         "document_import_api audit_log llm_trace store_document_text"
@@ -208,7 +208,7 @@ async def list_banks(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     offset: Annotated[int, Query(ge=0)] = 0,
 ) -> dict[str, Any]:
-    """List the banks that the token includes."""
+    """List the banks that the token gives access to."""
     names = [name for name in await banks.engine.banks() if access.includes(name)]
     page = [
         {
@@ -283,7 +283,7 @@ async def delete_bank(bank_id: str, access: GivenAccess, banks: GivenBanks) -> d
 
 @router.post(PREFIX + "/{bank_id}/memories")
 async def retain(bank_id: str, body: Retain, access: GivenAccess, banks: GivenBanks) -> dict[str, Any]:
-    """Retain texts. Each is stored as a whole or not at all; the same request again stores nothing twice."""
+    """Retain texts. Each is stored completely or not at all. Sending the same request again stores nothing twice."""
     bank = await _bank(bank_id, access, banks, create=True)
     items = [_item(item, body.document_tags or []) for item in body.items]
     later = bool(body.background)
@@ -321,9 +321,9 @@ async def clear_memories(
     bank_id: str,
     access: GivenAccess,
     banks: GivenBanks,
-    type: FactType | None = None,  # noqa: A002 - its name
+    type: FactType | None = None,  # noqa: A002 - its name in the client
 ) -> dict[str, Any]:
-    """Erase all memories of a bank, or those of one type."""
+    """Erase all memories of a bank, or all memories of one type."""
     bank = await _bank(bank_id, access, banks)
     if type is None:
         return _deleted(len((await bank.forget(everything=True)).unit_ids))
@@ -346,7 +346,7 @@ async def list_memories(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     offset: Annotated[int, Query(ge=0)] = 0,
 ) -> dict[str, Any]:
-    """List memories, the ones mentioned last first."""
+    """List memories, most recently mentioned first."""
     bank = await _bank(bank_id, access, banks)
     units = bank.iterate_units(
         entity=entity_id,
@@ -396,7 +396,7 @@ async def recall(bank_id: str, body: Recall, access: GivenAccess, banks: GivenBa
 
 @router.get(PREFIX + "/{bank_id}/memories/{memory_id}")
 async def get_memory(bank_id: str, memory_id: str, access: GivenAccess, banks: GivenBanks) -> dict[str, Any]:
-    """Get one memory."""
+    """Get a memory."""
     return _unit(await (await _bank(bank_id, access, banks)).get(memory_id))
 
 
@@ -409,7 +409,7 @@ async def update_memory(
     occurred = (body.occurred_start, body.occurred_end)
     if any(occurred) and not all(occurred):
         raise InvalidRequest(
-            "occurred", "it has only one of its bounds", "Send occurred_start and occurred_end."
+            "occurred", "one of its bounds is missing", "Send both occurred_start and occurred_end."
         )
     changes = _given(text=body.text, occurred=occurred if all(occurred) else None)
     if changes:
@@ -425,7 +425,7 @@ async def update_memory(
 async def get_history(
     bank_id: str, memory_id: str, access: GivenAccess, banks: GivenBanks
 ) -> list[dict[str, Any]]:
-    """List the times at which a memory became invalid or valid again."""
+    """List when a memory became invalid or valid again."""
     bank = await _bank(bank_id, access, banks)
     return [
         {"kind": event.kind.value, "at": event.effective_at, "by": event.by_unit, "reason": event.reason}
@@ -437,7 +437,7 @@ async def get_history(
 async def delete_document(
     bank_id: str, document_id: str, access: GivenAccess, banks: GivenBanks
 ) -> dict[str, Any]:
-    """Erase a document with the memories made from it."""
+    """Erase a document and the memories made from it."""
     receipt = await (await _bank(bank_id, access, banks)).forget(document=document_id)
     erased = len(receipt.unit_ids)
     return {
@@ -478,12 +478,12 @@ async def _bank(bank_id: str, access: Access, banks: Banks, *, create: bool = Fa
 
 
 def _given(**options: Any) -> dict[str, Any]:  # noqa: ANN401 - of a method of the bank
-    """Leave out options without a value, which have the bank's defaults."""
+    """Drop options without a value, so that the bank's defaults apply."""
     return {name: value for name, value in options.items() if value is not None}
 
 
 def _conditions(given: Any) -> Any:  # noqa: ANN401 - JSON
-    """Leave out the default `"resolve": "exact"`, which the client adds to each condition on tags."""
+    """Drop the default `"resolve": "exact"`, which the client adds to each condition on tags."""
     if isinstance(given, list):
         return [_conditions(each) for each in given]
     if isinstance(given, dict):
@@ -605,7 +605,7 @@ def _unit(unit: MemoryUnit) -> dict[str, Any]:
 
 
 def _words(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """Convert metadata to texts, as the client's model demands."""
+    """Convert metadata values to strings, which the client's model requires."""
     return {name: value if isinstance(value, str) else json.dumps(value) for name, value in metadata.items()}
 
 

@@ -1,1 +1,1 @@
-"""Validation of arguments: checked once and converted to requests."""
+"""Validation of arguments. Each is checked once and converted to a request."""

@@ -1,6 +1,6 @@
-"""Validation of single archive lines: a strict pydantic model per table, generated from its columns.
+"""Validation of single archive lines. Each table has a strict pydantic model, generated from its columns.
 
-Consistency between lines is checked when they are stored; see `ledger/archive.py`.
+Consistency between lines is checked when they are imported; see `ledger/archive.py`.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.validation.items import LONGEST_VALUE, checked_key, checked_namespace, value_text
 from hindsight_integrations.validation.limits import MAX_NAME, MAX_TAG, MAX_TAGS, MAX_TEXT
 
-MAX_STORED = 4 * MAX_TEXT  # characters of one text; a task contains a passage and the text before it, as JSON
-MAX_ID = 512  # characters of a unit's or entity's id
-MAX_DIMENSION = 65_536  # numbers per vector; the longest in use have 12,288
-LONGEST_SHOWN = 40  # characters of a field name shown in an error; an archive may contain any text as a name
+MAX_STORED = 4 * MAX_TEXT  # characters of a text; a task contains a passage and the text before it, as JSON
+MAX_ID = 512  # characters of the id of a unit or entity
+MAX_DIMENSION = 65_536  # numbers per vector; known embedders have at most 12,288
+LONGEST_SHOWN = 40  # characters of a field name in an error; an archive may contain any text as a name
 _FLOAT_BYTES = 4
 
 Item = TypeVar("Item")
@@ -73,13 +73,13 @@ def _one_line(text: str) -> str:
 
 
 def _as_in_api(check: Callable[[str], object]) -> AfterValidator:
-    """Create a validator that rejects texts which the API would reject."""
+    """Return a validator that rejects texts which the API would also reject."""
 
     def checked(text: str) -> str:
         try:
             check(text)
         except (ValueError, RecursionError):  # hide the original error, which may quote the text
-            raise ValueError("an item cannot have this value") from None
+            raise ValueError("this value is not allowed in an item") from None
         return text
 
     return AfterValidator(checked)
@@ -97,7 +97,7 @@ def _vector(text: str) -> str:
     return text
 
 
-_Text = Annotated[str, Field(max_length=MAX_STORED)]  # a limit also makes pydantic check for lone surrogates
+_Text = Annotated[str, Field(max_length=MAX_STORED)]  # with a limit, pydantic also rejects lone surrogates
 _Words = Annotated[_Text, Field(min_length=1)]
 _Id = Annotated[str, Field(min_length=1, max_length=MAX_ID), AfterValidator(_storable)]
 _Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -245,16 +245,16 @@ _RULES: Mapping[str, Mapping[tuple[str, ...], Callable[[Fields], bool]]] = {
             lambda row: not row["text"] or (row["refreshed_at"] is not None and not row["forgotten"])
     },
 }  # fmt: skip
-"""Conditions that each row of a table must meet, by the columns concerned; an error names the first of them."""
+"""Conditions that each row of a table must meet, with the columns concerned. An error names the first of these columns."""
 
 
 def check_line(number: int, kind: str, fields: Fields) -> None:
-    """Validate one line independently of the others.
+    """Validate a line, independently of other lines.
 
     Args:
-        number: the number of the line, from 1.
-        kind: the name of a table.
-        fields: the values of its columns, as parsed from JSON.
+        number: line number, from 1.
+        kind: name of a table.
+        fields: values of its columns, as parsed from JSON.
 
     Raises:
         ArchiveInvalid: the row is invalid.

@@ -1,4 +1,4 @@
-"""Validation of arguments that several methods share: networks, moments, windows, vectors, profiles, paths and files."""
+"""Validation of arguments that several methods share: fact types, times, windows, vectors, profiles, paths and files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MAX_OPERATION = 512  # characters of the `operation` key of a reflection
 
 
 def checked_schema(schema: object) -> type[BaseModel] | None:
-    """Validate the pydantic model of a typed answer; None stays None.
+    """Validate the pydantic model for a structured answer; None stays None.
 
     Raises:
         InvalidRequest: the value is not a pydantic model class.
@@ -58,20 +58,22 @@ def checked_tools(value: object) -> tuple[Callable[..., object], ...]:
     """
     tools = [] if value is None else checked_list(value, "tools")
     for tool in tools:
-        if not callable(tool) and not callable(getattr(tool, "ainvoke", None)):  # LangChain's have `ainvoke`
+        if not callable(tool) and not callable(
+            getattr(tool, "ainvoke", None)
+        ):  # LangChain tools have `ainvoke`
             reason = f"{shown(tool)} is not callable"
             raise InvalidRequest("tools", reason, "Pass functions or LangChain tools.")
     return tuple(tools)
 
 
 UNIT = 1e-5  # tolerance for the length of a unit vector in float32
-MAX_EMBEDDED = 64  # texts embedded instead of the question
+MAX_EMBEDDED = 64  # number of texts to embed instead of the question
 
 _REMEDY = "Pass a vector from the bank's embedder, or a list of texts to embed."
 
 
 def checked_embedding(embedding: Embedding) -> tuple[float, ...] | tuple[str, ...]:
-    """Return a unit vector, or texts to embed; an empty tuple means that the question is embedded.
+    """Return a unit vector, or texts to embed. An empty tuple means that the question itself is embedded.
 
     Args:
         embedding: the caller's value. The dimension of a vector is checked later, against the embedder.
@@ -95,7 +97,7 @@ def checked_embedding(embedding: Embedding) -> tuple[float, ...] | tuple[str, ..
 def _unit_vector(embedding: Sequence[Any] | npt.NDArray[Any]) -> tuple[float, ...]:
     try:
         vector = np.asarray(embedding)
-    except ValueError:  # rows of different lengths
+    except ValueError:  # rows have different lengths
         raise InvalidRequest("embedding", "it is not a one-dimensional list of numbers", _REMEDY) from None
     if vector.ndim != 1 or not vector.size or vector.dtype.kind not in "fiu":
         raise InvalidRequest("embedding", "it is not a one-dimensional list of numbers", _REMEDY)
@@ -105,17 +107,17 @@ def _unit_vector(embedding: Sequence[Any] | npt.NDArray[Any]) -> tuple[float, ..
     largest = np.abs(vector).max()
     if not largest:
         raise InvalidRequest("embedding", "all its numbers are zero", _REMEDY)
-    scaled = vector / largest  # scaled first, so that squares neither overflow nor underflow
+    scaled = vector / largest  # scale first, so that squares neither overflow nor underflow
     length = float(np.linalg.norm(scaled)) * largest
     if (
         abs(length - 1) < UNIT
-    ):  # keep a unit vector as it is: its last bits decide the order of equally near memories
+    ):  # do not rescale a unit vector, because its last bits decide the order of equally near memories
         return tuple(vector.tolist())
     return tuple((scaled / np.linalg.norm(scaled)).tolist())
 
 
 class _Thresholds(BaseModel):
-    """The valid range of each stage's score; booleans and numeric strings are rejected."""
+    """The valid range of each stage's score. Booleans and numeric strings are rejected."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -159,24 +161,24 @@ ExportTarget: TypeAlias = str | Path | IO[str]
 
 
 def checked_types(types: object) -> tuple[FactType, ...]:
-    """Validate the networks to search; a single name is accepted.
+    """Validate the fact types to search. A single type is accepted.
 
     Raises:
-        InvalidRequest: the list is empty, or a network is unknown.
+        InvalidRequest: the list is empty, or a type is unknown.
     """
     kinds = [types] if isinstance(types, str) else checked_list(types, "types")
     if not kinds:
-        raise InvalidRequest("types", "it is empty", "Name at least one network, or omit `types`.")
+        raise InvalidRequest("types", "it is empty", "Name at least one type, or omit `types`.")
     return tuple(choice(FactType, kind, "types") for kind in kinds)
 
 
 def checked_instant(moment: object, field: str, dates: LocalDates) -> datetime | None:
-    """Convert a moment to UTC; None stays None.
+    """Convert a time to UTC; None stays None.
 
     Args:
         moment: a datetime, a timestamp or a Unix time in seconds.
         field: the argument's name, for the error.
-        dates: the time zone and date order of times without their own.
+        dates: the time zone and date order of times that do not state them.
 
     Raises:
         InvalidRequest: the value cannot be parsed.
@@ -232,7 +234,7 @@ def checked_profile(profile: object) -> BankProfile:
     ):
         if len(text) > limit:
             reason = f"it has {len(text):,} characters, over the limit of {limit:,}"
-            raise InvalidRequest(field, reason, "Shorten it; retain longer knowledge as memories.")
+            raise InvalidRequest(field, reason, "Shorten it, and retain further knowledge as memories.")
         if text and not text.strip():
             raise InvalidRequest(field, "it is blank", 'Pass some text, or "" for none.')
         if not is_storable(text):
@@ -243,7 +245,7 @@ def checked_profile(profile: object) -> BankProfile:
 
 
 def checked_path(value: object, field: str) -> Path:
-    """Return a path with `~` expanded; it need not exist.
+    """Return a path with `~` expanded. The path need not exist.
 
     Raises:
         InvalidRequest: the value is not a path, or not a valid file name.
@@ -267,7 +269,7 @@ def checked_file(value: object, field: str, method: str) -> Path | IO[str]:
     Args:
         value: the caller's value.
         field: the argument's name, for errors.
-        method: the method that a file must have, "read" or "write".
+        method: method that the file must have, "read" or "write".
 
     Raises:
         InvalidRequest: the value is neither a path nor an open text file.
@@ -281,5 +283,5 @@ def checked_file(value: object, field: str, method: str) -> Path | IO[str]:
         raise InvalidRequest(field, "the file was opened in binary mode", remedy)
     if getattr(value, "closed", False):
         raise InvalidRequest(field, "the file is closed", remedy)
-    file: IO[str] = value  # type: ignore[assignment] # only the method can be checked
+    file: IO[str] = value  # type: ignore[assignment] # only its method was checked
     return file

@@ -1,4 +1,4 @@
-"""Intake: the conversion of a caller's content to validated messages with ids and times, or to one validated document."""
+"""Intake: converts the content of a retain to validated messages with ids and times, or to one validated document."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ SYSTEM = frozenset({"system", "developer"})
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A statement about the agent, to be merged into its background.
+    """A statement about the agent that is to be merged into its background.
 
     Attributes:
         text: the text of the statement.
         said_at: the time of the statement (aware UTC).
-        key: the key of its message or document.
-        document_id: the id of its document; None for a message.
+        key: key of its message or document.
+        document_id: id of its document; None for a message.
     """
 
     text: str
@@ -64,17 +64,17 @@ def checked_snippet(text: str, field: str) -> str:
     raise InvalidRequest(
         field,
         f"it has {len(text)} characters, over the limit of {MAX_BACKGROUND} for about_agent=True",
-        "Set about_agent=True only for the description of the agent, and pass it as a separate document.",
+        "Set about_agent=True only on the description of the agent, and pass it as a separate document.",
     )
 
 
 def speaks_of_agent(item: Any, position: int, *, marked: bool) -> bool:  # noqa: ANN401 - any caller's message type
-    """Return whether a message is a system message that describes the agent, as marked in it or for its conversation.
+    """Return whether a message is a system message that describes the agent. It or its conversation must be marked so.
 
     Args:
         item: a Message, a dict with role and content, or a LangChain message.
-        position: the position in the conversation, for the error.
-        marked: True if `about_agent` is set for the whole conversation.
+        position: position in the conversation, for the error.
+        marked: whether `about_agent` is set for the whole conversation.
 
     Raises:
         InvalidRequest: a message with another role is marked.
@@ -105,7 +105,7 @@ Content = str | Document | Sequence[Any]
 
 
 class NothingToRetain(InvalidRequest):
-    """An error raised when every message is empty or contains only a model's reasoning."""
+    """Every message is empty or contains only a model's reasoning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,9 @@ class ConversationIntake:
     Attributes:
         messages: the messages in order, each with an aware timestamp and a unique id.
         keys: the keys of the messages, in the same order.
-        moments: the time of each message, including those of `snippets`.
+        moments: the time of each message and of each snippet, by place.
         dropped: the ignored messages, with reasons.
-        snippets: the statements about the agent from marked system messages.
+        snippets: statements about the agent, from marked system messages.
     """
 
     messages: tuple[Message, ...]
@@ -137,13 +137,13 @@ class DocumentIntake:
     """The validated document of one retain.
 
     Attributes:
-        id: the caller's id, or one derived from the text.
+        id: the id passed by the caller, or one derived from the text.
         text: the text of the new version, or the text to append.
         mentioned_at: the time of the document (aware UTC).
         keys: the single key of this version.
         metadata: the caller's values.
-        append: True if the text is appended to the stored document.
-        about_agent: True if the document describes the agent.
+        append: whether the text is appended to the stored document.
+        about_agent: whether the document describes the agent.
     """
 
     id: str
@@ -167,12 +167,12 @@ class DocumentIntake:
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
-        """An empty tuple: a document is accepted or rejected as a whole."""
+        """Always empty, because a document is accepted or rejected as a whole."""
         return ()
 
 
 Intake = ConversationIntake | DocumentIntake
-"""The checked content of one retain. No other retain may process the places of `moments` at the same time."""
+"""The validated content of a retain. Only one retain at a time may process the places in `moments`."""
 
 
 def take_in(
@@ -189,15 +189,15 @@ def take_in(
     """Validate and normalise the content of a retain.
 
     Args:
-        content: a text, a document (our Document, or LangChain's or LlamaIndex's documents and nodes), or messages (Message,
-            dict, or LangChain's or LlamaIndex's).
-        now: the time of texts and messages without one (aware UTC).
-        dates: the time zone and date order of times without their own.
-        thread: the id of the conversation; message ids are unique within it.
-        document_id: the id of a plain text, if any.
-        append: True appends the text to the document with that id.
-        about_agent: True if the text, or the system messages, describe the agent.
-        redact: a function that replaces text which must not be stored.
+        content: a text, a document (Document, or documents and nodes of LangChain and LlamaIndex), or messages (Message,
+            dict, or messages of LangChain and LlamaIndex).
+        now: time of texts and messages without a time (aware UTC).
+        dates: the time zone and date order of times that do not state them.
+        thread: id of the conversation. Message ids are unique within a thread.
+        document_id: id of a plain text, if any.
+        append: whether the text is appended to the document with that id.
+        about_agent: whether the text, or the system messages, describe the agent.
+        redact: function that replaces text which must not be stored.
 
     Raises:
         InvalidRequest: the content is empty or over a limit, a time cannot be parsed, or two different messages have the
@@ -229,9 +229,9 @@ def take_in(
 
 
 def documents_in(content: Any) -> list[Document]:  # noqa: ANN401 - any caller's type
-    """Return the documents in content: text, a Document, or documents and nodes of LangChain and LlamaIndex.
+    """Return the documents in the content of a retain: text, Document, or documents and nodes of LangChain and LlamaIndex.
 
-    Empty for messages of a conversation.
+    The result is empty for messages of a conversation.
 
     Raises:
         InvalidRequest: nodes are mixed with other objects or have no text, or some nodes of a source are missing.
@@ -265,7 +265,7 @@ def _of_langchain(document: Any) -> Document:  # noqa: ANN401 - langchain_core.d
 
 
 def items_of(values: Iterable[Any]) -> list[RetainItem]:
-    """Convert texts, documents and conversations to items; a list that contains only messages is one conversation.
+    """Convert texts, documents and conversations to items. A list that contains only messages is one conversation.
 
     Args:
         values: items, texts, documents, nodes or lists of messages; or the messages of one conversation.
@@ -287,7 +287,7 @@ def _is_message(item: Any) -> bool:  # noqa: ANN401 - any caller's type
 
 
 def document_thread(document_id: str) -> str:
-    """Return the thread of the message keys of a document's versions."""
+    """Return the thread under which the message keys of a document's versions are stored."""
     return f"document/{document_id}"
 
 
@@ -303,7 +303,7 @@ def _take_document(
     identity = (
         checked_text(document.id, "document_id", 512) if document.id is not None else f"text:{digest[:32]}"
     )
-    if append:  # the same text appended with another timestamp is a new addition
+    if append:  # the same text with another timestamp is a new addition
         digest = content_hash(text, str(document.timestamp or ""))
     added = f"append:{digest}" if append else ""
     return DocumentIntake(
@@ -376,7 +376,7 @@ def _redacted(message: Message, redact: Redact | None) -> Message:
 
 
 def _spoken_part(message: Message) -> Message:
-    """Remove a model's inline reasoning from its message."""
+    """Return the message without a model's inline reasoning."""
     if role_of(message) is not Role.ASSISTANT:
         return message
     said = without_reasoning(message.text)
@@ -410,16 +410,16 @@ def _filled(
     dates: LocalDates,
     unread: list[Dropped] | None = None,
 ) -> tuple[str, datetime, Message]:
-    """Return a message's id and time, and the message with this id and time.
+    """Return a message's id and time, and the message completed with this id and time.
 
     A message whose time cannot be parsed gets its time of arrival.
 
     Args:
         message: the message as passed by the caller.
-        position: the position in the list, for errors.
-        now: the time of arrival.
-        dates: the time zone and date order of times without their own.
-        unread: a list that collects times which cannot be parsed; None raises an error instead.
+        position: position in the list, for errors.
+        now: time of arrival.
+        dates: the time zone and date order of times that do not state them.
+        unread: list that collects errors about times that cannot be parsed; None raises them instead.
 
     Raises:
         InvalidRequest: the message is invalid.
@@ -428,8 +428,8 @@ def _filled(
     speaker = checked_words(message.speaker, f"speaker of message {position}") or "user"
     given = _moment(message.timestamp, position, dates, unread)
     stamp = as_utc(given, dates.zone) if given else now
-    # A message without an id is identified by position, time and content, so that its id is the same when the
-    # list is retained again.
+    # A message without an id is identified by position, time and content, so that it has the same id when the list is
+    # retained again.
     derived = f"{position}:{content_hash(given.isoformat() if given else '', speaker, text)[:16]}"
     identity = _given_id(message.id, position) or derived
     role = None if message.role is None else choice(Role, message.role, f"role of message {position}")
@@ -437,7 +437,7 @@ def _filled(
 
 
 def _moment(given: object, position: int, dates: LocalDates, unread: list[Dropped] | None) -> datetime | None:
-    """Return the time of a message; None if it has no time or one that cannot be parsed."""
+    """Return the time of a message; None if it has no time, or one that cannot be parsed."""
     field = f"timestamp of message {position}"
     if isinstance(given, str) and not given.strip():
         return None
@@ -453,7 +453,7 @@ def _moment(given: object, position: int, dates: LocalDates, unread: list[Droppe
 
 
 def _given_id(given: object, position: int) -> str:
-    """Return the caller's id of a message; an integer is converted to its digits."""
+    """Return the caller's id of a message. An integer is converted to text."""
     field = f"id of message {position}"
     if isinstance(given, int) and not isinstance(given, bool) and abs(given) < MAX_NUMBER:
         return str(given)

@@ -14,9 +14,9 @@ from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.validation.limits import MAX_TEXT, checked_list
 
 MOST_LABELS = 1_000
-LONGEST_NAME = 1_024  # characters of a label, or of a key
+LONGEST_NAME = 1_024  # characters of a label or key
 LONGEST_VALUE = 10_000_000  # characters of a serialised value
-DEEPEST = 100  # levels of a value; the JSON encoder fails at about a thousand
+DEEPEST = 100  # nesting levels of a value; the JSON encoder fails at about a thousand
 
 
 def checked_namespace(value: object, *, prefix: bool = False) -> Namespace:
@@ -24,7 +24,7 @@ def checked_namespace(value: object, *, prefix: bool = False) -> Namespace:
 
     Args:
         value: a tuple or list of labels.
-        prefix: True accepts an empty namespace, the prefix of all namespaces.
+        prefix: whether the namespace may be empty, as a prefix of all namespaces.
 
     Raises:
         InvalidRequest: the value is not a namespace, or a label is empty, too long or cannot be stored.
@@ -41,7 +41,7 @@ def checked_namespace(value: object, *, prefix: bool = False) -> Namespace:
         raise InvalidRequest(
             "namespace",
             f"it has {len(value)} labels, over the limit of {MOST_LABELS}",
-            "Put distinguishing values into the key.",
+            "Move some of them into the key.",
         )
     return tuple(_checked_name(label, "namespace", "label") for label in value)
 
@@ -69,7 +69,7 @@ def checked_item_key(value: object) -> ItemKey:
 
 
 def checked_write(value: object) -> ItemPut | ItemDelete:
-    """Validate an item to put or delete. Its value is checked when it is serialised.
+    """Validate an item to put or delete. Its value is validated when it is serialised.
 
     Raises:
         InvalidRequest: the value is neither ItemPut nor ItemDelete, or a part of it cannot be stored.
@@ -124,7 +124,7 @@ def value_text(value: object) -> str:
 
 def _plain(value: object, path: str, depth: int) -> Any:  # noqa: ANN401 - JSON
     if depth > DEEPEST:
-        raise InvalidRequest(path[:80], f"it is nested over {DEEPEST} levels deep", "Use fewer levels.")
+        raise InvalidRequest(path[:80], f"it is nested more than {DEEPEST} levels deep", "Use fewer levels.")
     if isinstance(value, Mapping):
         return {
             _member(key, path): _plain(member, f"{path}.{key}", depth + 1) for key, member in value.items()
@@ -178,15 +178,15 @@ def _checked_text(text: object) -> str:
 
 Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
-MISSING = object()  # the value of a missing field; None would be ambiguous, since JSON has null
-DEEPEST_FILTER = 50  # levels of a filter
+MISSING = object()  # the value of a missing field; None would be ambiguous, because JSON has null
+DEEPEST_FILTER = 50  # nesting levels of a filter
 
 
 def checked_item_filter(value: object) -> Condition | None:
     """Validate a filter and return its condition; None for an empty filter.
 
-    A missing field matches only `$ne`, `$nin` and `$exists: False`. Numbers and numeric texts are compared as numbers, other
-    texts as texts; other combinations do not match an ordering operator.
+    A missing field matches only `$ne`, `$nin` and `$exists: False`. Ordering operators compare numbers and numeric texts as
+    numbers, and other texts as texts; they never match other combinations.
 
     Raises:
         InvalidRequest: the filter is not a mapping, or has an unknown operator or an invalid operand.
@@ -201,7 +201,9 @@ def _checked_fields(value: object, depth: int) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise InvalidRequest("filter", f"{shown(value)} is not a filter", 'Pass a dict: {"field": value}.')
     if depth > DEEPEST_FILTER:
-        raise InvalidRequest("filter", f"it is nested over {DEEPEST_FILTER} levels deep", "Use fewer levels.")
+        raise InvalidRequest(
+            "filter", f"it is nested more than {DEEPEST_FILTER} levels deep", "Use fewer levels."
+        )
     for key, wanted in value.items():
         if key in _CONNECTIVES:
             for part in wanted if isinstance(wanted, list | tuple) and key != "$not" else [wanted]:
@@ -233,7 +235,7 @@ def _fields_hold(value: object, fields: Mapping[str, Any]) -> bool:
 
 
 def _field(value: object, name: str) -> Any:  # noqa: ANN401 - JSON
-    """Return the member with this exact name, or else the nested member at this dotted path."""
+    """Return the member with exactly this name, or else the nested member at this dotted path."""
     if not isinstance(value, Mapping):
         return MISSING
     if name in value:
@@ -255,7 +257,7 @@ def _has_operators(wanted: Mapping[str, Any]) -> bool:
 
 
 def _equal(value: object, wanted: object) -> bool:
-    """Compare two values as JSON, where true and 1 differ."""
+    """Compare two values as in JSON, where true and 1 differ."""
     if isinstance(wanted, list | tuple):
         return isinstance(value, list) and len(value) == len(wanted) and all(map(_equal, value, wanted))
     return isinstance(value, bool) == isinstance(wanted, bool) and value == wanted

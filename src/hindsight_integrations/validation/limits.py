@@ -1,4 +1,4 @@
-"""Limits of requests, and the functions that check them. The values have no external source and are far above normal use."""
+"""Limits of requests, and functions that check them. The limits were chosen by hand, far above normal use."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MAX_TAG = 256  # characters
 MAX_TOKENS = 10_000_000
 MAX_NAME = 200  # characters of an agent's name
 MAX_BACKGROUND = 4_000  # characters of an agent's background, which is part of the prompt of every answer
-MAX_MENTAL_MODELS = 100  # per bank; every question is compared with all of them
+MAX_MENTAL_MODELS = 100  # per bank, because every question is compared with all of them
 MAX_MODEL_TOKENS = 8_192  # tokens of a mental model's text
-MAX_DIRECTIVES = 50  # per bank; the applicable ones are part of a question's prompt
+MAX_DIRECTIVES = 50  # per bank, because those that apply become part of the prompt
 MAX_DIRECTIVE = 1_000  # characters
 
 
@@ -84,7 +84,7 @@ def checked_list(value: object, field: str) -> list[Any]:
 
 
 def checked_id(value: object, field: str) -> str | None:
-    """Validate an id, which need not exist; None stays None.
+    """Validate an id, whether it exists or not; None stays None.
 
     Raises:
         InvalidRequest: the id is not text, or contains characters that cannot be stored.
@@ -98,10 +98,10 @@ def checked_id(value: object, field: str) -> str | None:
 
 
 def checked_bank_id(name: object) -> str:
-    """Validate a bank id. Slashes and letters of any script are allowed, since the folder's name is a hash of the id.
+    """Validate the name of a bank. Slashes and letters of any script are allowed, because folders are named after its hash.
 
     Raises:
-        InvalidRequest: the id is not text, empty, over 512 characters, or contains characters that cannot be stored.
+        InvalidRequest: the name is not text, empty, over 512 characters, or contains characters that cannot be stored.
     """
     if not isinstance(name, str) or not name.strip():
         raise InvalidRequest("bank id", f"{shown(name)} is not a name", "Pass a non-empty str.")
@@ -146,13 +146,13 @@ def checked_flag(value: object, field: str) -> bool:
 
 
 def checked_moment(moment: object, field: str, *, date_order: DateOrder | None = None) -> datetime | None:
-    """Convert a time to a datetime (naive stays naive); None stays None.
+    """Convert a time to a datetime, which stays naive if it has no zone; None stays None.
 
     Args:
-        moment: a datetime, a Unix time as a number or text (in seconds; from 100 billion in milli-, micro- or nanoseconds), an
-            ISO 8601 string, or a time in the format of JavaScript, e-mails and chat exports.
+        moment: a datetime, an ISO 8601 string, a Unix time as a number or text (in seconds; values from 100 billion in milli-,
+            micro- or nanoseconds), or a time in the format of JavaScript, e-mails or chat exports.
         field: the argument's name, for errors.
-        date_order: the order of day and month in numeric dates; None rejects ambiguous dates.
+        date_order: order of day and month in numeric dates; None rejects ambiguous dates.
 
     Raises:
         InvalidRequest: the time cannot be parsed, is ambiguous, or is outside the years 1 to 9999.
@@ -170,17 +170,17 @@ def checked_moment(moment: object, field: str, *, date_order: DateOrder | None =
         raise InvalidRequest(field, f"{shown(moment)} cannot be read as a time", remedy) from error
     if isinstance(moment, str) and is_ambiguous(moment):
         order = "Set `date_order` in the configuration, or pass a datetime or an ISO 8601 string."
-        raise InvalidRequest(field, f"{shown(moment)} is ambiguous about day and month", order)
+        raise InvalidRequest(field, f"{shown(moment)} is ambiguous: day and month could be swapped", order)
     if isinstance(moment, str):
         raise InvalidRequest(field, f"{shown(moment)} cannot be read as a time", remedy)
     raise InvalidRequest(field, f"{shown(moment)} is not a time", remedy)
 
 
 def in_seconds(unix: float) -> float:
-    """Convert a Unix time to seconds; the unit is derived from its size. 100 billion seconds would be the year 5138.
+    """Convert a Unix time to seconds. Its size determines the unit: 100 billion seconds would be the year 5138.
 
     Args:
-        unix: the time in seconds, milliseconds, microseconds or nanoseconds.
+        unix: time in seconds, milliseconds, microseconds or nanoseconds.
     """
     smaller = sum(abs(unix) >= least for least in (1e11, 1e14, 1e17))
     return float(unix / 1000**smaller)
@@ -205,12 +205,12 @@ Redact = Callable[[str], str]
 
 
 def redacted(text: str, redact: Redact | None) -> str:
-    """Apply the caller's redaction to a text.
+    """Apply the caller's redaction function to a text.
 
-    An exception raised by the function propagates; nothing is stored.
+    An exception raised by the function propagates, and nothing is stored.
 
     Raises:
-        InvalidRequest: the function did not return a string; nothing is stored.
+        InvalidRequest: the function did not return a string. Nothing is stored.
     """
     if redact is None:
         return text

@@ -1,4 +1,4 @@
-"""Conversion of LlamaIndex documents, nodes and messages, recognised by class name without importing LlamaIndex."""
+"""Conversion of LlamaIndex documents, nodes and messages, which are recognised by class name without importing LlamaIndex."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hindsight_integrations.model.metadata import shared_metadata
 from hindsight_integrations.model.requests import Document
 
 ROLES = {"model": "assistant", "chatbot": "assistant", "function": "tool"}
-"""Our names of the roles that LlamaIndex names differently."""
+"""This package's names for roles that LlamaIndex names differently."""
 
 
 def plain(items: Iterable[Any]) -> list[Any]:
-    """Convert the LlamaIndex messages of a conversation to dicts; other messages stay unchanged."""
+    """Convert LlamaIndex messages of a conversation to dicts; other messages stay unchanged."""
     return [as_dict(item) if is_chat_message(item) else item for item in items]
 
 
@@ -27,10 +27,10 @@ def is_chat_message(item: object) -> bool:
 
 
 def as_dict(message: Any) -> dict[str, Any]:  # noqa: ANN401 - LlamaIndex's, which is not imported
-    """Convert a message to a dict with its role, text and tool calls, and for a tool result the id of its call.
+    """Convert a message to a dict with its role, text and tool calls, or, for a tool result, the id of its call.
 
-    Only text blocks are included, not reasoning, images, files or citations. Of `additional_kwargs`, only id, name,
-    timestamp and tool_call_id are used, since LlamaIndex's memory also stores other data there.
+    Only text blocks are included, not reasoning, images, files or citations. Of `additional_kwargs`, only id, name, timestamp
+    and tool_call_id are used, because LlamaIndex's memory also stores other data there.
     """
     extra = getattr(message, "additional_kwargs", None)
     extra = extra if isinstance(extra, Mapping) else {}
@@ -57,7 +57,7 @@ def _kind(block: object) -> object:
     return getattr(block, "block_type", None)
 
 
-LEAST_OVERLAP = 20  # characters; a shorter overlap may be a coincidence
+LEAST_OVERLAP = 20  # minimum characters of an overlap; a shorter one may be a coincidence
 
 
 def is_node(item: object) -> bool:
@@ -71,9 +71,9 @@ def is_node(item: object) -> bool:
 def documents_of(nodes: Sequence[Any]) -> list[Document]:
     """Merge nodes into their source documents, in the order of each document's first node.
 
-    Overlapping text is included only once, and the metadata of a document is what all its nodes share. Thus a changed document
-    that passes through a pipeline again replaces its earlier version, although its nodes have new ids. A node without a
-    source is a separate document.
+    Overlapping text is included only once. A document keeps the metadata that all its nodes share. A changed document that
+    passes through a pipeline again therefore replaces its earlier version, although its nodes have new ids. A node without
+    a source is a separate document.
 
     Args:
         nodes: Documents and text nodes, from a reader, a node parser or an IngestionPipeline.
@@ -100,9 +100,9 @@ def _document(name: str, nodes: list[Any]) -> Document:
 def whole_text(nodes: Sequence[Any]) -> str:
     """Join nodes into their source text, without repeating overlaps.
 
-    Overlaps are found by the nodes' character positions if all have them. Otherwise the overlap of two consecutive nodes is
-    the longest end of the first, of at least 20 characters, with which the second begins. White space that a splitter dropped
-    becomes a newline.
+    If all nodes have character positions, these determine the overlaps. Otherwise the overlap of two consecutive nodes is the
+    longest end of the first node, of at least 20 characters, with which the second starts. White space that a splitter
+    removed becomes a newline.
 
     Args:
         nodes: nodes of one source, in order.
@@ -125,7 +125,7 @@ def whole_text(nodes: Sequence[Any]) -> str:
 
 
 def _by_place(nodes: Sequence[Any]) -> str:
-    """Join nodes by position, longer nodes first: in a hierarchy of chunks the largest contains the others."""
+    """Join nodes by position, longer nodes first, because in a hierarchy of chunks the largest contain the others."""
     text, end = "", 0
     for node in sorted(nodes, key=lambda node: (node.start_char_idx, -len(_text(node)))):
         part, start = _text(node), node.start_char_idx
@@ -150,7 +150,7 @@ def _check_text(node: Any, position: int) -> None:  # noqa: ANN401
 
 
 def _check_neighbours(node: Any, here: set[str]) -> None:  # noqa: ANN401
-    """Reject a node whose neighbours are missing: an incomplete document would invalidate the memories of the missing part."""
+    """Reject a node whose neighbours are missing: an incomplete document would invalidate memories of the missing part."""
     extra = [
         neighbour
         for neighbour in (getattr(node, "prev_node", None), getattr(node, "next_node", None))
@@ -159,7 +159,7 @@ def _check_neighbours(node: Any, here: set[str]) -> None:  # noqa: ANN401
     if any(neighbour.node_id not in here for neighbour in extra):
         raise InvalidRequest(
             "content",
-            f"nodes of document {shown(_source_id(node))} are missing: one has a neighbour that was not passed",
+            f"nodes of document {shown(_source_id(node))} are missing: a node refers to a neighbour that was not passed",
             "Pass all nodes of a source document in one list, or remove the relationships to keep each node separate.",
         )
 

@@ -1,4 +1,4 @@
-"""Conversion of messages: our own, dicts, LangChain's and LlamaIndex's, without importing either framework."""
+"""Conversion of messages: Message, dicts, and those of LangChain and LlamaIndex, without importing either framework."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NOT_CONVERSATION = TOOL_ROLES | {"system", "developer", "remove"}
 
 
 def role_of(message: Message) -> Role:
-    """Return a message's role; without one, it is derived from the speaker's name."""
+    """Return a message's role. If it has none, the role is derived from the speaker's name."""
     if message.role is not None:
         return Role(message.role)
     return Role.ASSISTANT if message.speaker.casefold() in AGENT_NAMES else Role.USER
 
 
 def identified(items: Sequence[Any]) -> list[Any]:
-    """Give each item of a conversation an id, derived from its text and number of repetitions if it has none.
+    """Give each item of a conversation an id. A missing id is derived from the text and how often it occurred before.
 
     Unlike a position, this id stays the same when earlier messages are trimmed.
     """
@@ -65,7 +65,7 @@ def id_of(item: Any) -> str | None:  # noqa: ANN401 - a Message, dict or LangCha
         return None
     try:
         return str(identity)
-    except ValueError as error:  # a number with more digits than Python formats
+    except ValueError as error:  # a number with more digits than Python converts to text
         raise InvalidRequest(
             "messages", f"an id cannot be converted to text: {error}", "Pass it as a str."
         ) from None
@@ -109,7 +109,7 @@ def read_message(item: Any) -> Message:  # noqa: ANN401 - a Message, dict or Lan
 def _from_dict(item: Mapping[str, Any]) -> Message:
     role, text = role_named(item), item.get("content", item.get("text"))
     if text is None and ("content" in item or "text" in item or item.get("tool_calls")):
-        text = ""  # OpenAI's format of refusals and of messages with only tool calls
+        text = ""  # as in OpenAI's refusals and messages with only tool calls
     if text is None:
         raise InvalidRequest(
             "messages", f"a dict with keys {sorted(item)} has no content", "Add a 'content' key."
@@ -128,7 +128,7 @@ def _from_langchain(item: Any) -> Message:  # noqa: ANN401 - duck-typed, so that
 
 
 def text_of(content: Any) -> str:  # noqa: ANN401 - content blocks are provider-shaped dicts
-    """Return the text of a message's content, which may be blocks; images and other blocks are ignored.
+    """Return the text of a message's content, which may consist of blocks. Images and other blocks are ignored.
 
     Raises:
         InvalidRequest: the content is neither text nor a list of blocks.
@@ -171,7 +171,7 @@ def heard(items: Sequence[Any], roles: frozenset[Role]) -> list[Message]:
 
     Args:
         items: Message, dicts with role and content, or LangChain messages.
-        roles: the roles to keep; system messages are never kept.
+        roles: roles to keep. System messages are never kept.
 
     Raises:
         InvalidRequest: an item is not a message.
@@ -193,7 +193,7 @@ def _heard(item: Any, calls: Calls) -> Message | None:  # noqa: ANN401 - a Messa
 
 
 def _tool_result(item: Any, calls: Calls) -> Message:  # noqa: ANN401 - a dict or LangChain message
-    """Build a message with a tool's call and result; without text if the result is empty."""
+    """Build a message from a tool's call and result. Its text is empty if the result is empty."""
     called, arguments = calls.get(_word(_field(item, "tool_call_id")), ("", None))
     name = _word(_field(item, "name")) or called or "unnamed"
     result = clean_text(text_of(_field(item, "content") or ""))
@@ -210,13 +210,15 @@ def _calls(items: Sequence[Any]) -> Iterator[tuple[str, tuple[str, object]]]:
         for call in made if isinstance(made, Sequence) else ():
             if isinstance(call, Mapping):
                 function = call.get("function")
-                written = function if isinstance(function, Mapping) else call  # OpenAI's form, or LangChain's
+                written = (
+                    function if isinstance(function, Mapping) else call
+                )  # OpenAI's form, otherwise LangChain's
                 arguments = written.get("args", written.get("arguments"))
                 yield _word(call.get("id")), (_word(written.get("name")), arguments)
 
 
 def _word(value: object) -> str:
-    """Return a call's name or id, or an empty text if the value is not text."""
+    """Return a call's name or id; empty if the value is not text."""
     return value if isinstance(value, str) else ""
 
 
@@ -232,7 +234,7 @@ def _written(arguments: object) -> str:
     except (
         TypeError,
         ValueError,
-    ):  # keys that JSON does not allow, or a number with more digits than Python formats
+    ):  # keys that JSON does not allow, or a number with more digits than Python converts to text
         return shown(arguments)
 
 

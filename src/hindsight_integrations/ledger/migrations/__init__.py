@@ -1,7 +1,7 @@
-"""Bring the schema of a PostgreSQL database to the version of this package, with Alembic.
+"""Migration of a PostgreSQL database to this package's schema version, with Alembic.
 
-`versions/` has a file for each version: how a database of the version before becomes one of it. New databases are
-created from `tables.py` and need no step.
+`versions/` has a file for each version, which converts a database of the version before. New databases are created from
+`tables.py` and need no conversion.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Migration:
 
     Attributes:
         path: the address of the database, without user and password.
-        before: the version of the schema before; None if there was no ledger.
-        after: the version now.
+        before: version of the schema before; None if there was no ledger.
+        after: version of the schema now.
     """
 
     path: str
@@ -35,19 +35,19 @@ class Migration:
 
 
 def migrate(url: URL, versions: Sequence[Path] = (VERSIONS,)) -> Migration:
-    """Bring a database to the newest version in one transaction, or create its tables.
+    """Convert a database to the newest version in one transaction, or create its tables.
 
     Processes that migrate at the same time wait for each other.
 
     Args:
-        url: a checked address.
-        versions: the folders of Alembic's scripts.
+        url: an address from `checked_address`.
+        versions: folders with Alembic's scripts.
 
     Raises:
-        SchemaMismatch: a newer version of this package created the tables.
+        SchemaMismatch: a newer version of this package wrote the schema.
         MissingDependency: Alembic is not installed.
         LedgerFailed: a step failed, or the database belongs to another application; nothing was changed.
-        LedgerReadOnly: the user may not change the tables, or the server is a standby.
+        LedgerReadOnly: the user may not alter the tables, or the server is a standby.
         LedgerUnreachable: the server does not answer.
     """
     database = _MigratedDatabase(url, versions)
@@ -72,7 +72,7 @@ class _MigratedDatabase(PostgresDatabase):
         self.migration = Migration(str(self.path), before, after)
 
     def _upgrade(self, connection: Connection, before: int) -> int:
-        """Run the steps from a version to the newest; return the newest."""
+        """Run the steps from this version to the newest; return the newest."""
         try:
             from alembic.migration import MigrationContext
             from alembic.operations import Operations

@@ -38,7 +38,7 @@ class Corpus:
         try:
             with ledger.feed(bank) as feed:
                 ids = feed.embedded(0)
-                vectors = feed.vectors_of(ids)
+                _, vectors = feed.vectors_of(ids)
             index = ExactVectorIndex()
             index.upsert(ids, vectors)
             return cls(bank, ledger.units.get(bank, ids), index)

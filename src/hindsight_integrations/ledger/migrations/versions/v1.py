@@ -1,4 +1,4 @@
-"""Version 1, the first: no database becomes one of it, they are created from `tables.py`."""
+"""Version 1. As the first version, it has no conversion: new databases are created from `tables.py`."""
 
 revision = "1"
 down_revision = None
