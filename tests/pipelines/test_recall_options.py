@@ -290,6 +290,7 @@ def test_nothing_is_included_unless_requested(bank: MemoryBank) -> None:
             "graph",
             "temporal",
             "fuse",
+            "lists",
             "pack",
             "hydrate",
         ),

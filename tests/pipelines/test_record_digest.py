@@ -309,6 +309,30 @@ def test_tasks_are_listed_without_those_that_are_done(bank: MemoryBank) -> None:
     assert [row.record.value for row in digest.rows] == ["Renew the passport"]
 
 
+def test_the_calendar_has_what_is_ahead_and_names_what_is_over(light: Hindsight) -> None:
+    """When it is cut, the next events stay; a question that names a time gets the events of that time."""
+    days = [*(f"2025-05-{day:02}" for day in range(1, 21)), *(f"2025-07-{day:02}" for day in range(1, 21))]
+    bank = filled(
+        light.bank("calendar"), [fact(day, f"Choir on {day}.", "event", f"choir {day}") for day in days]
+    )
+    [digest] = digests(bank, "What is coming up in my calendar?")
+    assert [row.record.value for row in digest.rows] == [f"choir {day}" for day in days[20:]]
+    assert "not counted, over: choir 2025-05-01 on May 1" in digest.heading
+    [cut] = digests(bank, "What is coming up in my calendar?", max_record_tokens=250)
+    assert f"rows: cut, the next {len(cut.rows)} of 20" in cut.heading
+    assert [row.record.value for row in cut.rows] == [f"choir {day}" for day in days[20 : 20 + len(cut.rows)]]
+    [then] = digests(bank, "What events did I have in May?")
+    assert len(then.rows) == 20
+
+
+def test_a_question_about_goals_lists_all_of_them(bank: MemoryBank) -> None:
+    """Even if it names the category of one."""
+    [digest] = [
+        each for each in digests(bank, "What are my budgets and my steps goal?") if each.kind == "goal"
+    ]
+    assert len(digest.rows) == 2
+
+
 def test_a_digest_is_of_what_the_recall_may_see(bank: MemoryBank) -> None:
     """Other users' records are in no row and no figure; ended ones are marked history, and nothing is added up over it."""
     filled(bank, [coffee("2025-06-14", 9.99)], tags=["private"])

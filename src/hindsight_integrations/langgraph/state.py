@@ -46,7 +46,7 @@ class Memory(TypedDict):
         valid: False if the memory is no longer valid, as a recall with `as_of` may return.
         confidence: an opinion's confidence in [0, 1]; else None.
         when: the date in words, relative to the question; empty if none is shown.
-        reason: the reason why it was returned: found, core, request, overview or small_bank; see `RecallReason`.
+        reason: the reason why it was returned: found, core, request, listed, overview or small_bank; see `RecallReason`.
     """
 
     id: str

@@ -373,6 +373,8 @@ class _Question:
         """Return the named categories of tasks, events and other kinds without figures, if the question wants a list."""
         if not self.lists or self.otherwise or len(self.unknown_words()) > UNKNOWN_WORDS:
             return []
+        if self.kinds == {RecordKind.GOAL}:
+            return [Subject(RecordKind.GOAL)]  # "my budgets and my step goal": few, so that all are listed
         kinds = self.kinds or _NAMED_ALONE
         return [each for name in self.names for each in name.subjects if each.kind in kinds]
 

@@ -345,8 +345,36 @@ _MEASURES = (
 )
 
 
+_OF_KINDS = (
+    select(records.c.unit, records.c.kind, record_categories.c.name)
+    .outerjoin(record_categories, refers(records.c.category, record_categories))
+    .where(records.c.bank == bindparam("bank"), among(records.c.kind, "kinds"))
+    .order_by(records.c.unit, records.c.ordinal)
+)
+
+
 class RecordReader(Reader):
     """Reads of records."""
+
+    def of_kinds(
+        self, bank: str, kinds: Iterable[RecordKind], units: IntArray | None = None
+    ) -> list[tuple[int, RecordKind, str]]:
+        """Return (row id of the unit, kind, category) of the records of these kinds, invalid units included, by unit.
+
+        Args:
+            bank: the bank's name.
+            kinds: the kinds.
+            units: row ids of the units to read; None reads all.
+        """
+        statement, values = _OF_KINDS, {"kinds": {kind.value for kind in kinds}}
+        if units is not None:
+            statement, values = (
+                statement.where(among(records.c.unit, "units")),
+                values | {"units": units.tolist()},
+            )
+        with self._at(bank) as (connection, row):
+            stored = connection.execute(statement, {"bank": row, **values}).all()
+        return [(int(unit), RecordKind(kind), name or "") for unit, kind, name in stored]
 
     def rows(self, bank: str, *, kind: RecordKind | None = None, category: str | None = None) -> IntArray:
         """Return the row ids of all units with a record of this kind and category (None means any), ascending.

@@ -42,6 +42,8 @@ class RecallReason(StrEnum):
     """It is core memory: a lasting fact about the user, returned for every question (`include_core`)."""
     REQUEST = "request"
     """The user made a request, for which further lasting facts or lower-ranked memories may be useful."""
+    LISTED = "listed"
+    """It completes a list that the question is about, such as the open tasks."""
     OVERVIEW = "overview"
     """The question asks for everything that is remembered."""
     SMALL_BANK = "small_bank"
@@ -56,6 +58,7 @@ class RecallReason(StrEnum):
 _REASONS = {
     RecallReason.CORE: "core memory",
     RecallReason.REQUEST: "possibly needed for the request",
+    RecallReason.LISTED: "listed",
     RecallReason.OVERVIEW: "the question asks for an overview",
     RecallReason.SMALL_BANK: "small bank, returned as a whole",
 }

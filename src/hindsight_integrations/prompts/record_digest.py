@@ -178,9 +178,9 @@ class DigestWords:
         return f"{self._day(first)} to {self._day(last)}"
 
 
-def rows_line(*, shown: int, of: int) -> str:
-    """Return whether the rows are complete."""
-    return f"rows: complete, {of} of {of}" if shown == of else f"rows: cut, the latest {shown} of {of}"
+def rows_line(*, shown: int, of: int, which: str = "latest") -> str:
+    """Return whether the rows are complete, and if not, which of them are shown."""
+    return f"rows: complete, {of} of {of}" if shown == of else f"rows: cut, the {which} {shown} of {of}"
 
 
 def value(amount: Decimal | str, unit: str) -> str:

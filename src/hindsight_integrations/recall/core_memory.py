@@ -9,31 +9,30 @@ them, and a request gets more of the ranking.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from hindsight_integrations.errors import MemoryDamaged, StorageError
+from hindsight_integrations.errors import StorageError
 from hindsight_integrations.indexes.columns import found_types, of_types, valid_at
-from hindsight_integrations.indexes.record_search import RecordFilter, latest_records
 from hindsight_integrations.language.questions import asks_for_a_fact, asks_for_all, only_states
-from hindsight_integrations.language.record_questions import open_tasks
 from hindsight_integrations.language.statements import is_small_talk
 from hindsight_integrations.model.arrays import STORED, BoolArray, Float64Array, IntArray
 from hindsight_integrations.model.entities import Entity, EntityRole
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.recalled import RecalledUnit, RecallReason
+from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.recall.context import RecallContext, timed
 from hindsight_integrations.recall.packing import costs, fitting
+from hindsight_integrations.recall.record_lists import current_records, record_lists
 from hindsight_integrations.recall.rerank import Ranking
 
 LASTING_SHARE, CURRENT_SHARE = 0.5, 0.25  # shares of the budget; the latest memories get the rest (no source)
 MOST_LASTING = 500  # number of latest facts in an overview, about 10,000 tokens (no source)
-MOST_CURRENT = 100  # latest memories read per kind of record (no source)
 
 
 # The overview for "What do you know about me?", a question that is not similar to any of its answers:
@@ -85,20 +84,10 @@ def _by_subject(run: RecallContext, ids: IntArray) -> IntArray:
 
 
 def _current(run: RecallContext, shown: BoolArray) -> Iterator[int]:
-    """Yield the row ids of memories with goals, then open tasks, then upcoming events, each by time."""
-    query, view = run.query, run.view
+    """Yield the row ids of memories with goals, then open tasks, then upcoming events."""
+    view = run.view
     for kind in (RecordKind.GOAL, RecordKind.TASK, RecordKind.EVENT):
-        try:
-            found, _ = latest_records(view, RecordFilter(kind, as_of=query.as_of), shown, most=MOST_CURRENT)
-        except MemoryDamaged as error:
-            run.trace.notes.append(f"overview: without {kind} records, {error}")
-            continue
-        if kind is RecordKind.TASK:
-            found = open_tasks(found, run.services.languages)
-        if kind is RecordKind.EVENT:
-            found = [entry for entry in found if entry.at >= query.query_timestamp]
-        rows = view.ledger.units.row_ids(view.bank, list(dict.fromkeys(entry.memory.id for entry in found)))
-        yield from rows.values()
+        yield from current_records(run, kind, view.ledger.records.rows(view.bank, kind=kind), shown).tolist()
 
 
 def _latest(run: RecallContext, shown: BoolArray) -> IntArray:
@@ -114,6 +103,7 @@ CORE_SHARE = 5  # at most a fifth of the budget [design 6]
 CORE_TOKENS = 400  # [design 6]
 STAND_INS = 5  # best matches used if no memory is marked as lasting [issue 39]
 SMALL_BANK = 2  # a bank is small if it fits into half of the budget [issue 39]
+KEPT_FIRST = 20  # best matches that precede the lists: some 1,000 tokens, which hold 9 of 10 turns of evidence (LoCoMo facts)
 SPEAKING = frozenset({EntityRole.SPEAKER, EntityRole.USER})
 CONSIDERED = 200  # lasting facts, the most similar to the question: about 2,000 tokens
 
@@ -126,11 +116,13 @@ class PromptMemories:
         ids: row ids in display order, (n,).
         scores: final scores, (n,); memories outside the ranking get its lowest score.
         reasons: the reason of each row that is included for a reason other than its rank, by row id.
+        lists: row ids of the lists that the question is about, by kind.
     """
 
     ids: IntArray
     scores: Float64Array
     reasons: dict[int, RecallReason]
+    lists: Mapping[RecordKind, IntArray] = field(default_factory=dict)
 
 
 def asks_nothing(run: RecallContext) -> bool:
@@ -138,33 +130,58 @@ def asks_nothing(run: RecallContext) -> bool:
     return run.query.include_core and is_small_talk(run.query.text, answers=True)
 
 
-def with_core(run: RecallContext, ranking: Ranking, likely: Ranking, filtered: BoolArray) -> PromptMemories:
-    """Combine core memory, the memories likely to help, and the rest of a small bank, in this order.
+def memories_to_pack(
+    run: RecallContext,
+    ranking: Ranking,
+    likely: Ranking,
+    filtered: BoolArray,
+    records: Sequence[RecordDigest],
+) -> PromptMemories:
+    """Combine core memory, the memories likely to help, the lists they belong to, and the rest of a small bank, in this order.
+
+    Memories that record digests show come last, except the best matches, so that the budget goes to what is not shown yet.
 
     Args:
         run: the current recall.
         ranking: all memories that may be returned.
         likely: the top of the ranking that is likely to help.
         filtered: mask of the memories that pass the query's filters except its time, over the columns' positions.
+        records: the record digests that are returned with the memories.
     """
     if asks_for_all(run.query.text) and not run.time_alone:
         rows = overview(run, filtered)
         return PromptMemories(
             rows, _scores(rows, ranking), dict.fromkeys(rows.tolist(), RecallReason.OVERVIEW)
         )
-    if not run.query.include_core or run.query.k is not None:
-        return PromptMemories(likely.ids, likely.scores, {})
-    with timed(run.trace, "core") as detail:
-        core, more = _core(run, ranking, filtered)
-        rest = _rest_of_small_bank(run, filtered)
-        detail["core"], detail["request"], detail["small bank"] = len(core), len(more), len(rest)
-    ids, first = np.unique(np.concatenate([core, likely.ids, more, rest]), return_index=True)
+    core = more = rest = likely.ids[:0]
+    lists: dict[RecordKind, IntArray] = {}
+    if not only_states(run.query.text):
+        shown = {digest.kind for digest in records}
+        lists = record_lists(run, likely.ids, run.selected.mask, shown=shown)
+    listed = np.concatenate([likely.ids[:0], *lists.values()])
+    if run.query.include_core and run.query.k is None:
+        with timed(run.trace, "core") as detail:
+            core, more = _core(run, ranking, filtered)
+            rest = _rest_of_small_bank(run, filtered)
+            detail["core"], detail["request"], detail["small bank"] = len(core), len(more), len(rest)
+    best, weaker = likely.ids[:KEPT_FIRST], np.concatenate([listed, likely.ids[KEPT_FIRST:]])
+    repeated = np.isin(weaker, _shown_by(run, records))
+    parts = [core, best, weaker[~repeated], weaker[repeated], more, rest]
+    ids, first = np.unique(np.concatenate(parts), return_index=True)
     ids = ids[np.argsort(first)]
     found = set(likely.ids.tolist())
     reasons = {row: RecallReason.SMALL_BANK for row in rest.tolist() if row not in found}
     reasons |= {row: RecallReason.REQUEST for row in more.tolist() if row not in found}
+    reasons |= {row: RecallReason.LISTED for row in listed.tolist() if row not in found}
     reasons |= dict.fromkeys(core.tolist(), RecallReason.CORE)
-    return PromptMemories(ids, _scores(ids, ranking), reasons)
+    return PromptMemories(ids, _scores(ids, ranking), reasons, lists)
+
+
+def _shown_by(run: RecallContext, records: Sequence[RecordDigest]) -> IntArray:
+    """Return the row ids of the memories whose records are rows of these digests."""
+    shown = sorted({row.unit_id for digest in records for row in digest.rows})
+    rows = run.view.ledger.units.row_ids(run.view.bank, shown) if shown else {}
+    return np.fromiter(rows.values(), np.int64)
 
 
 def _scores(ids: IntArray, ranking: Ranking) -> Float64Array:

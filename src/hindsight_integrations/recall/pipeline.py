@@ -15,7 +15,7 @@ from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.recall.confidence import NOTHING, likely, likely_from, recall_confidence
 from hindsight_integrations.recall.context import RecallContext, RecallQuestion, timed
-from hindsight_integrations.recall.core_memory import answering, asks_nothing, with_core
+from hindsight_integrations.recall.core_memory import answering, asks_nothing, memories_to_pack
 from hindsight_integrations.recall.includes import (
     entity_observations,
     source_chunks,
@@ -25,6 +25,7 @@ from hindsight_integrations.recall.includes import (
 from hindsight_integrations.recall.packing import hydrate, in_better_order, in_order, pack_units
 from hindsight_integrations.recall.plan import selection, why_nothing
 from hindsight_integrations.recall.record_digest import record_digests
+from hindsight_integrations.recall.record_lists import cut_lists
 from hindsight_integrations.recall.rerank import (
     Ranking,
     TurnOrder,
@@ -109,7 +110,8 @@ def _packed(
     notes += threshold_notes(ranking, dropped, query.min_scores)
     least = NOTHING if asks_nothing(run) else likely_from(run, channels, passed)
     found, unlikely = likely(passed, least)
-    shown = with_core(run, passed, found, filtered)
+    records = () if asks_nothing(run) else record_digests(run, allowed, passed.ids)
+    shown = memories_to_pack(run, passed, found, filtered, records)
     with timed(run.trace, "pack"):
         packed = pack_units(
             shown.ids, shown.scores, view, query, services, items=run.items, matches=channels.matches
@@ -118,7 +120,7 @@ def _packed(
         units = hydrate(packed, run, channels.lists, shown.reasons)
     if len(shown.ids) and not len(packed.ids):
         notes.append(f"budget: none of {len(shown.ids)} memories fits into {query.max_tokens} tokens")
-    records = () if asks_nothing(run) else record_digests(run, allowed, passed.ids)
+    notes += cut_lists(shown.lists, packed.ids)
     result = RecallResult(
         confidence=recall_confidence(run, answering(units, found), found, records),
         units=in_order(units.values(), query.order),

@@ -495,6 +495,10 @@ class _DigestBuilder:
             return None
         computed = self._computed(read)
         lines = list(computed.lines)
+        if self._is_calendar and (over := [entry for entry in read.entries if not self._is_ahead(entry)]):
+            lines.append(
+                self._words.not_counted("over", [(each, self._calendar.days_of(each)) for each in over])
+            )
         title = self._words.title(self._subject.kind, self._subject.categories)
         if window is not None and self._days is None:
             lines.append("figures cover whole days; the rows are those of the requested time")
@@ -554,11 +558,13 @@ class _DigestBuilder:
         return first, last
 
     def _listed(self, entries: Sequence[RecordEntry]) -> list[RecordEntry]:
-        """Return the records that overlap the window's days.
+        """Return the records that overlap the window's days; of the whole calendar without a window, those that are not over.
 
         If the window does not consist of whole days, return the records that begin in it.
         """
         window = self._asked.window
+        if self._is_calendar:
+            return [entry for entry in entries if self._is_ahead(entry)]
         if window is None:
             return list(entries)
         if self._days is None:
@@ -566,6 +572,16 @@ class _DigestBuilder:
         first, last = self._days
         spans = [(entry, self._calendar.days_of(entry)) for entry in entries]
         return [entry for entry, (begins, ends) in spans if ends >= first and begins <= last]
+
+    @property
+    def _is_calendar(self) -> bool:
+        """Whether the question is about all events, at no particular time and not in their history."""
+        whole = self._subject.kind is RecordKind.EVENT and not self._subject.categories
+        return whole and self._asked.window is None and not self._run.query.include_invalidated
+
+    def _is_ahead(self, entry: RecordEntry) -> bool:
+        """Return whether an event is not over at the time of the question; an event without a date counts as ahead."""
+        return entry.memory.occurred is None or entry.memory.occurred.end > self._moment
 
     def _computed(self, read: _SubjectRecords) -> _ComputedFigures:
         """Compute the figures and goals of the records; none for kinds without numbers, and for history."""
@@ -657,7 +673,10 @@ class _DigestBuilder:
     def _fitting(
         self, lines: Sequence[str], rows: Sequence[RecordRow], of: int, budget: int
     ) -> tuple[str, tuple[RecordRow, ...]]:
-        """Fit the heading and the latest rows into a budget, dropping heading lines from the end; empty if the first two do not fit."""
+        """Fit the heading and the latest rows (of a calendar the next ones) into a budget.
+
+        Heading lines are dropped from the end; the result is empty if the first two do not fit.
+        """
         counter = self._run.services.tokens
         kept = list(lines)
         while len(kept) >= min(2, len(lines)):
@@ -668,11 +687,13 @@ class _DigestBuilder:
             kept.pop()
         else:
             return "", ()
-        latest = rows[-(budget // LEAST_ROW + 1) :]
-        costs = counter.count([f"\n{row.text}" for row in latest])
-        fits = int(np.searchsorted(np.cumsum(costs[::-1]), budget - cost - LEAST_ROW, side="right"))
-        shown = tuple(latest[len(latest) - fits :])
-        return as_heading([*kept, rows_line(shown=len(shown), of=of)]), shown
+        most = budget // LEAST_ROW + 1
+        kept_first = rows[:most] if self._is_calendar else rows[: -most - 1 : -1]
+        costs = counter.count([f"\n{row.text}" for row in kept_first])
+        fits = int(np.searchsorted(np.cumsum(costs), budget - cost - LEAST_ROW, side="right"))
+        shown = tuple(kept_first[:fits] if self._is_calendar else kept_first[:fits][::-1])
+        which = "next" if self._is_calendar else "latest"
+        return as_heading([*kept, rows_line(shown=len(shown), of=of, which=which)]), shown
 
     def _row(self, entry: RecordEntry) -> RecordRow:
         moment, closed = self._run.query.as_of, entry.memory.closed_at
