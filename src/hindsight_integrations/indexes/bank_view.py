@@ -15,7 +15,9 @@ from hindsight_integrations.ledger.ledger import Ledger, LedgerReader, Transacti
 from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.embedder import EmbedderIdentity
 
-EXACT_LIMIT = 20_000  # number of units up to which exact search in memory is faster than an index
+EXACT_LIMIT = 50_000
+"""Number of units up to which exact search in memory is faster than an index: 0.9 ms at 10,000 units, and 0.07 ms more for
+each 1,000, beside Chroma's 5 ms (k = 100, ef = 1,000, 384 dimensions)."""
 
 
 @dataclass(frozen=True, slots=True)
