@@ -197,16 +197,17 @@ class ObservationMode(StrEnum):
 class ObservationConfig:
     """How observations of entities are made (paper section 4.1.5).
 
-    mode: see `ObservationMode`; OFF makes no new observations and keeps existing ones.
-    delay_s: seconds between a change of an entity's facts and the update of its observations, so that a
-        burst of changes causes one model call.
-    searchable: whether recall without `types` also searches observations. If False, they are only
-        returned beside memories, as in the paper.
-    fewest_facts: minimum number of an entity's facts for a model call. With fewer facts, the facts
-        themselves become its observations.
-    most: maximum number of observations of an entity.
-    prompt_tokens: token budget for the facts in one model call. If the facts exceed it, the newest and most
-        distinct are shown to the model, and the others are listed as omitted.
+    Attributes:
+        mode: see `ObservationMode`; OFF makes no new observations and keeps existing ones.
+        delay_s: seconds between a change of an entity's facts and the update of its observations, so that a
+            burst of changes causes one model call.
+        searchable: whether recall without `types` also searches observations. If False, they are only
+            returned beside memories, as in the paper.
+        fewest_facts: minimum number of an entity's facts for a model call. With fewer facts, the facts
+            themselves become its observations.
+        most: maximum number of observations of an entity.
+        prompt_tokens: token budget for the facts in one model call. If the facts exceed it, the newest and most
+            distinct are shown to the model, and the others are listed as omitted.
     """
 
     mode: ObservationMode | str = ObservationMode.AUTO

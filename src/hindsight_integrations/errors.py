@@ -389,9 +389,9 @@ class ModelUnavailable(ModelError):
     """The model could not be reached, timed out or was rate-limited. Retryable.
 
     Attributes:
-        retry_after: seconds to wait before a retry, as requested by the service; None if it gave none.
+        model: the model's name.
         reason: what happened.
-        retry_after: seconds after which the service asks to retry; None if it did not say.
+        retry_after: seconds to wait before a retry, as requested by the service; None if it gave none.
     """
 
     def __init__(self, model: str, reason: str, retry_after: float | None = None) -> None:

@@ -57,7 +57,7 @@ def memory_graph(bank: MemoryBank, around: str, *, hops: int = 1, ax: Axes | Non
     they are part of every memory, unless one of them is the centre. Only valid memories are drawn. Reads the memories of
     up to 1,000 entities, which takes seconds for a bank of 10,000 memories.
 
-        around: name or id of the central entity.
+    Args:
         bank: a sync bank.
         around: name or id of the central entity.
         hops: number of steps from an entity over its memories to further entities; 1 to 3.

@@ -379,7 +379,7 @@ def test_a_bank_moves_to_another_memory(kept: str, tmp_path: Path) -> None:
     archive, copy = str(tmp_path / "bank.jsonl"), str(tmp_path / "copy")
     assert run("export", kept, archive).stdout == f"exported 4 memories to {archive}\n"
     assert "imported 4 memories into bank default" in run("import", copy, archive).stdout
-    assert "holds 4 memories" in run("import", copy, archive).stderr
+    assert "contains 4 memories" in run("import", copy, archive).stderr
     (tmp_path / "bad.jsonl").write_text("{}\n")
     bad = run("import", str(tmp_path / "new"), str(tmp_path / "bad.jsonl"))
     assert (bad.returncode, bad.stderr.count("\n")) == (1, 1)

@@ -147,7 +147,7 @@ def test_the_old_verb_says_where_it_went(light: Hindsight) -> None:
     """`bank.profile()` was a verb once; calling it names the new one, on both faces."""
     bank = light.bank("alice")
     for face in (bank, bank.asynchronous):
-        with pytest.raises(TypeError, match=r"bank\.profile\.get\(\) now"):
+        with pytest.raises(TypeError, match=r"call bank\.profile\.get\(\)"):
             face.profile()  # type: ignore[operator] # that is the point
 
 

@@ -534,7 +534,10 @@ def _rows(ids: list[int]) -> JavaObject:
 
 
 def _filtered(query: JavaObject, among: IntArray) -> JavaObject:
-    """Restrict a query to some rows without affecting scores; the query is a MUST clause, since a filter alone also matches."""
+    """Restrict a query to some rows without affecting scores.
+
+    The query is a MUST clause, because otherwise every row that passes the filter would match.
+    """
     clause = java_class("org.apache.lucene.search.BooleanClause$Occur")
     builder = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
     builder.add(query, clause.MUST)

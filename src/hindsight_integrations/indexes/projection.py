@@ -652,7 +652,7 @@ class BankProjection:
         bank: the bank's name.
         ledger: the ledger.
         indexes: the indexes of the bank.
-        copy: the registered copy of the bank that the indexes are; None if copies are not registered.
+        copy: the registration of these indexes as a copy of the bank; None if copies are not registered.
         background: called when the vector index is behind; it must run `load_vectors` on any thread, and then
             `continue_vectors`. None leaves the index behind.
     """
@@ -668,7 +668,7 @@ class BankProjection:
     ) -> None:
         self._bank, self._ledger, self._indexes, self._copy = bank, ledger, indexes, copy
         self._background = background
-        self._continuing = False  # whether the background will call `continue_vectors`
+        self._continuing = False  # whether a call of `continue_vectors` is pending
         self._clean: int | None = None  # revision to confirm: the indexes contain nothing erased up to it
         self._mark: Watermark | None = None  # the commit of the view
         self._generation: int | None = None
@@ -776,7 +776,7 @@ class BankProjection:
                         self._follow(feed)
                     yield replace(self._view, ledger=transaction, embedder=feed.embedder), transaction
                     return
-            self.catch_up()  # without the lock
+            self.catch_up()  # catch up without holding the lock
 
     def load_vectors(self) -> None:
         """Open the vector index. Any thread."""

@@ -34,7 +34,7 @@ _HOW_RECORDED = frozenset(
 """Words that only describe the recording; not "total", "average" or "weekly", which change the meaning of a value."""
 _OF_KIND: Mapping[RecordKind, frozenset[str]] = {
     RecordKind.EXPENSE: KIND_WORDS[RecordKind.EXPENSE]
-    - {"payment"},  # it distinguishes a car payment from the price of a car
+    - {"payment"},  # kept, because a car payment is not the price of a car
     RecordKind.INCOME: frozenset({"income", "earning"}),
     RecordKind.QUANTITY: frozenset({"measurement", "taken"}),
     RecordKind.GOAL: KIND_WORDS[RecordKind.GOAL]

@@ -17,7 +17,7 @@ from hindsight_integrations.model.units import MemoryUnit
 WIDE = Context(prec=28, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 """A decimal context in which no value of a record overflows or underflows."""
 
-MOST_DIGITS = 100  # maximum digits of an exact sum; real amounts need fewer (1e30 plus cents: 33)
+MOST_DIGITS = 100  # maximum digits of an exact sum; real amounts need fewer (1e30 plus cents has 33)
 
 
 def exact_sum(values: Sequence[Decimal]) -> Decimal | None:

@@ -176,7 +176,7 @@ def number_of(value: object) -> int | float | None:
 
 
 def _one_of(values: Sequence[Any]) -> Callable[[Any], bool]:
-    """Build a test for equality with one of these values, whose time does not depend on their number."""
+    """Build a test for equality with one of these values; its cost does not depend on their number."""
     lists = [list(value) for value in values if _is_list(value)]
     texts = {value for value in values if isinstance(value, str)}
     truths = {value for value in values if isinstance(value, bool)}

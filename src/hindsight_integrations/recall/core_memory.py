@@ -31,9 +31,9 @@ from hindsight_integrations.recall.context import RecallContext, timed
 from hindsight_integrations.recall.packing import costs, fitting
 from hindsight_integrations.recall.rerank import Ranking
 
-LASTING_SHARE, CURRENT_SHARE = 0.5, 0.25  # shares of the budget; the latest memories get the rest
-MOST_LASTING = 500  # number of latest facts in an overview, about 10,000 tokens (chosen by hand)
-MOST_CURRENT = 100  # latest memories read per kind of record (chosen by hand)
+LASTING_SHARE, CURRENT_SHARE = 0.5, 0.25  # shares of the budget; the latest memories get the rest (no source)
+MOST_LASTING = 500  # number of latest facts in an overview, about 10,000 tokens (no source)
+MOST_CURRENT = 100  # latest memories read per kind of record (no source)
 
 
 # The overview for "What do you know about me?", a question that is not similar to any of its answers:
@@ -110,12 +110,12 @@ def _latest(run: RecallContext, shown: BoolArray) -> IntArray:
     return ordered
 
 
-CORE_SHARE = 5  # core memory gets at most a fifth of the budget
-CORE_TOKENS = 400  # and at most this many tokens
-STAND_INS = 5  # best matches used if no memory is marked as lasting
-SMALL_BANK = 2  # a bank is small if it fits into half of the budget
+CORE_SHARE = 5  # at most a fifth of the budget [design 6]
+CORE_TOKENS = 400  # [design 6]
+STAND_INS = 5  # best matches used if no memory is marked as lasting [issue 39]
+SMALL_BANK = 2  # a bank is small if it fits into half of the budget [issue 39]
 SPEAKING = frozenset({EntityRole.SPEAKER, EntityRole.USER})
-CONSIDERED = 200  # number of lasting facts considered, the most similar to the question: about 2,000 tokens
+CONSIDERED = 200  # lasting facts, the most similar to the question: about 2,000 tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,7 +284,7 @@ def docs_score(logit: npt.ArrayLike, *boosts: npt.ArrayLike) -> Float64Array:
 # Weight of the fused score, in logits per rank. Chosen on LoCoMo conversations 26 and 41 (facts) and 26, 41 and 43 (turns), where
 # values from 0.8 to 3 differ by less than a point. With a lower weight the reranker has more influence.
 PRIOR = 2.0
-BATCH = 8  # pairs scored between two checks of the deadline; few pairs limit an overrun
+BATCH = 8  # pairs scored between two checks of the deadline; a small number limits an overrun
 
 
 @dataclass(frozen=True, slots=True)

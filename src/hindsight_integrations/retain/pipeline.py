@@ -142,7 +142,7 @@ async def _judgement(
     async with projector.viewing() as view:
         try:
             _, retraction = await services.workers.read(decide, proposal, view, services)
-        except RevisionConflict:  # the commit raises it as well
+        except RevisionConflict:  # the commit will raise the same error
             return NOT_ASKED
     return await judgement_on(retraction.open, llm)
 

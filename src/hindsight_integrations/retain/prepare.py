@@ -651,8 +651,8 @@ async def without_recalled(
         passages: the passages, with the memories shown with them.
         projector: the bank.
         services: the engine's services.
-        dropped: messages whose memories do not count, since they are no longer part of the conversation or are the passages'
-            own.
+        dropped: messages whose memories are ignored: those that are no longer part of the conversation, or those of the
+            passages themselves.
     """
     said = {message.id or "": message for passage in passages for message in passage.messages}
     recalled = await _recalled([*said.values()], projector, services, dropped)

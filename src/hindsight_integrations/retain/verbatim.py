@@ -63,7 +63,7 @@ def _cut(text: str, limit: int) -> int:
 SHORT_ANSWER = 3  # maximum number of words of a short answer; a longer one usually makes sense without the question (chosen by hand)
 NOTHING_ANSWERED: Mapping[str, Message] = MappingProxyType({})
 LONGEST_MESSAGE = 4_000  # characters, about 1,000 tokens or a quarter of a recall's default budget; longer messages are split
-PASSAGE_CHARACTERS = 500  # a few sentences: about one turn of a conversation
+PASSAGE_CHARACTERS = 500  # maximum characters of a passage: a few sentences, about one turn of a conversation
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _CHOICES = re.compile(r"(?:^|\s)\(?[1-9A-H][.)]\s")  # "1. Pasta", "B) Crete"
 _CLOSING = " *_\"')]\u201d\u2019"

@@ -119,7 +119,7 @@ def read_facts(
 # Two texts count as the same from this position between the link threshold (0) and the duplicate threshold
 # (1).
 ALIKE = 0.25
-PINNED = 0.0  # the same, for texts that also have a number or a day in common
+PINNED = 0.0  # the corresponding position for texts that also share a number or a day
 
 
 def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:

@@ -661,7 +661,7 @@ def _move(
     if change.outcome is OpinionOutcome.FORMED:
         return OpinionMove(change, OpinionMovement.FORM, after=change.confidence)
     held = before.get(opinion_id)
-    if held is None:  # the opinion was refused, or duplicates another of the answer
+    if held is None:  # the opinion was refused, or duplicates another one in the answer
         return OpinionMove(change, OpinionMovement.NEUTRAL)
     wording = held_wording(held) or held.versions[-1]
     return OpinionMove(
