@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from background import search_chroma_in_small_banks, wait_for_background
 from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig
@@ -20,6 +21,12 @@ TEXTS = {
     bank: [f"{bank} keeps {thing} in box {number}." for number, thing in enumerate(("plums", "figs", "nuts"))]
     for bank in ("anna", "bela")
 }
+
+
+@pytest.fixture(autouse=True)
+def chroma_in_small_banks(monkeypatch: pytest.MonkeyPatch) -> None:
+    search_chroma_in_small_banks(monkeypatch)
+
 
 Damage = Callable[[Path, random.Random], None]
 
@@ -106,6 +113,7 @@ def test_damaged_chroma_is_rebuilt_from_the_ledger(
     for _ in range(2):
         with opener(tmp_path, config=CHROMA) as engine:
             for bank, texts in TEXTS.items():
+                wait_for_background(engine, engine.bank(bank))
                 for text in texts:
                     best = engine.bank(bank).recall(text).units[0]
                     assert (best.unit.text, "semantic" in best.channels) == (text, True)
@@ -121,10 +129,10 @@ def test_an_open_that_rebuilds_says_so(
         engine.bank("anna").retain(TEXTS["anna"][0])
     DAMAGES["truncated"](tmp_path / "chroma" / "chroma.sqlite3", random.Random(1))
     with opener(tmp_path, config=CHROMA) as engine:
-        engine.bank("anna")
+        wait_for_background(engine, engine.bank("anna"))
         assert "rebuilt from the ledger" in caplog.text
         assert "bank 'anna': the vector index failed and is rebuilt" in caplog.text
         assert "damaged" in engine.doctor().rebuilt["anna"]
     with opener(tmp_path, config=CHROMA) as engine:
-        engine.bank("anna")
+        wait_for_background(engine, engine.bank("anna"))
         assert engine.doctor().rebuilt == {}

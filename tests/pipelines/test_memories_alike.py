@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from background import search_chroma_in_small_banks, wait_for_background
 
 from hindsight_integrations import Hindsight, HindsightConfig, RetainItem
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
@@ -52,14 +53,18 @@ def test_memories_that_are_much_alike_are_all_found(tmp_path: Path) -> None:
             assert not_found(bank) == []
 
 
-def test_a_vector_that_chroma_lost_is_found_and_brought_back(tmp_path: Path) -> None:
+def test_a_vector_that_chroma_lost_is_found_and_brought_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where a row of Chroma's log is gone, which its count does not show: found at once, and the index is made anew."""
+    search_chroma_in_small_banks(monkeypatch)
     with opened(tmp_path) as engine:
         engine.bank("greenhouse").retain_many([RetainItem(memory(number)) for number in range(40)])
     with closing(sqlite3.connect(tmp_path / "chroma" / "chroma.sqlite3")) as database, database:
         assert database.execute("DELETE FROM embeddings_queue WHERE id = '25'").rowcount == 1
     with opened(tmp_path) as engine:
         bank = engine.bank("greenhouse")
+        wait_for_background(engine, bank)
         assert not_found(bank, 40) == []
         bank.retain(memory(40))
         assert engine.doctor().failures == {}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from background import search_chroma_in_small_banks, wait_for_background
 from table import every_row
 
 from hindsight_integrations import Channel, Hindsight, InvalidRequest, MemoryBank, RecallResult, StorageError
@@ -199,11 +200,17 @@ def test_an_index_broken_while_closed_is_healed(
 @pytest.mark.directory
 @pytest.mark.parametrize("damage", [scribble, smear, cut_short, shutil.rmtree])
 def test_a_vector_index_broken_under_a_running_engine_never_gives_half_an_answer(
-    opener: Callable[..., Hindsight], tmp_path: Path, damage: Callable[[Path], None]
+    opener: Callable[..., Hindsight],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    damage: Callable[[Path], None],
 ) -> None:
     """Each recall after the damage is whole or raises a storage error; nothing retained meanwhile is lost after reopening."""
+    search_chroma_in_small_banks(monkeypatch)
     with opener(tmp_path) as engine:
-        retained = use_broken(fill(engine.bank("street")), lambda: damage(tmp_path / "chroma"))
+        bank = fill(engine.bank("street"))
+        wait_for_background(engine, bank)
+        retained = use_broken(bank, lambda: damage(tmp_path / "chroma"))
     with opener(tmp_path) as engine:
         assert_whole(engine, retained)
 

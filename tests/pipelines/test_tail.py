@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from background import search_chroma_in_small_banks, wait_for_background
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
@@ -39,6 +40,11 @@ CHANNELS = {"semantic", "keyword", "temporal", "graph"}
 )
 def config(request: pytest.FixtureRequest) -> HindsightConfig:
     return HindsightConfig(storage=StorageConfig(vectors=VectorBackend.CHROMA, keywords=request.param))
+
+
+@pytest.fixture(autouse=True)
+def chroma_in_small_banks(monkeypatch: pytest.MonkeyPatch) -> None:
+    search_chroma_in_small_banks(monkeypatch)
 
 
 @pytest.fixture
@@ -287,17 +293,6 @@ def test_closing_goes_on_where_nothing_can_be_written(
     assert engine.doctor().failures == {}
 
 
-def wait_for_background(engine: Hindsight, bank: MemoryBank) -> None:
-    """Wait until a bank's vector index has everything."""
-    projection, workers = projection_of(bank), engine.asynchronous._workers
-    key = bank.asynchronous._context._header.key
-    for _ in range(1_000):
-        workers.queued_read(int).result()
-        if not workers.queued(key, lambda: projection._continuing).result():
-            return
-    raise AssertionError("the background does not end")
-
-
 def test_a_large_bank_answers_while_its_vector_index_is_loaded(
     opener: Opener, tmp_path: Path, config: HindsightConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,7 +300,6 @@ def test_a_large_bank_answers_while_its_vector_index_is_loaded(
     engine = opener(tmp_path / "data", config=config)
     engine.bank("alice").retain([*MANY, KAYAK])
     engine.close()
-    monkeypatch.setattr(bank_projection, "LOADED_AT_OPENING", 0)
     load, may_load = ChromaVectorIndex.load, threading.Event()
     monkeypatch.setattr(ChromaVectorIndex, "load", lambda index: may_load.wait(60) and load(index))
     engine = opener(tmp_path / "data", config=config)

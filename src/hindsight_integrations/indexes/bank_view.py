@@ -15,7 +15,9 @@ from hindsight_integrations.ledger.ledger import Ledger, LedgerReader, Transacti
 from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.embedder import EmbedderIdentity
 
-EXACT_LIMIT = 20_000  # number of units up to which exact search in memory is faster than an index
+EXACT_LIMIT = 100_000
+"""Number of units up to which exact search in memory is not slower than an index: 0.9 ms of processor time at 10,000 units and
+11 ms at 100,000, beside Chroma's 5.6 and 11.5 ms (k = 300, ef = 1,000, 384 dimensions), and without loading a graph."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,11 @@ class ChromaVectorIndex:
         return self._watermark
 
     @property
+    def recorded(self) -> Watermark | None:
+        """The commit that the watermark file names; the collection may be another one. Chroma is not opened."""
+        return self._mark.read() if self._mark else self._watermark
+
+    @property
     def keeps_removed(self) -> bool:
         """True on disk, because Chroma leaves deleted vectors in its files (1.5.9, measured)."""
         return self._mark is not None
@@ -617,11 +622,12 @@ class WatermarkFile:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def read(self, collection: str) -> Watermark | None:
-        """Return the watermark recorded for this collection; None if missing, unreadable or for another collection."""
+    def read(self, collection: str | None = None) -> Watermark | None:
+        """Return the watermark recorded for this collection, or for any; None if missing or unreadable."""
         try:
             kept = json.loads(self._path.read_text(encoding="utf-8"))
-            return Watermark.parse(kept["watermark"]) if kept["collection"] == collection else None
+            named = collection is None or kept["collection"] == collection
+            return Watermark.parse(kept["watermark"]) if named else None
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
 

@@ -194,6 +194,11 @@ class ExactVectorIndex:
         return self._watermark
 
     @property
+    def recorded(self) -> Watermark | None:
+        """The same as `watermark`."""
+        return self._watermark
+
+    @property
     def keeps_removed(self) -> bool:
         """False: it has no files."""
         return False
@@ -546,6 +551,11 @@ class MappedVectorIndex:
     @property
     def watermark(self) -> Watermark | None:
         """The commit this index has reached; after opening, that of its file; None when new."""
+        return self._watermark
+
+    @property
+    def recorded(self) -> Watermark | None:
+        """The same as `watermark`."""
         return self._watermark
 
     @property

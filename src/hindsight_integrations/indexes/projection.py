@@ -23,7 +23,7 @@ from hindsight_integrations.errors import (
     StorageError,
 )
 from hindsight_integrations.indexes.bank_vectors import BankVectors, IndexState, ScoringVectorIndex
-from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.bank_view import EXACT_LIMIT, BankView
 from hindsight_integrations.indexes.columns import (
     ARRAYS,
     Codes,
@@ -184,11 +184,8 @@ SAME_VECTOR = 0.999  # cosine of a vector with itself, allowing for float32
 TAIL_LIMIT = 128
 """Maximum number of vectors waiting to be written; with two facts per turn, every 64th turn waits for the write."""
 
-WRITE_AT_ONCE = 1_024
-"""Maximum number of vectors that one call writes to an index, in about half a second; the rest follows in the background."""
-
-LOADED_AT_OPENING = 20_000
-"""Maximum size of an index that is loaded when its bank is opened, in about 0.2 s; a larger one is loaded in the background."""
+WRITE_AT_ONCE = 512
+"""Maximum number of vectors that one call writes to an index, in less than a second; the rest follows in the background."""
 
 _NOTHING: IntArray = np.empty(0, np.int64)
 
@@ -215,11 +212,12 @@ class VectorFollower(Follower[VectorIndex]):
 
     A commit only extends the tail, the ids that are not in the index yet. Tail and removals are written when they
     reach a limit, after an erasure, and by `finish`; after a kill, the tail is read from the feed again. One call
-    writes at most WRITE_AT_ONCE vectors, and opening does not load a large index: see `behind`.
+    writes at most WRITE_AT_ONCE vectors. The index is opened when it is first written, or in the background if the
+    bank is so large that searches use it: see `behind`.
     The channel is always usable, since `BankVectors` scores the tail exactly.
 
     Attributes:
-        loaded: whether searches may use the index.
+        awake: whether the index has been opened and checked.
     """
 
     def __init__(self, name: str, bank: str, index: VectorIndex, scorer: ScoringVectorIndex) -> None:
@@ -230,18 +228,24 @@ class VectorFollower(Follower[VectorIndex]):
         self._tail = _NOTHING
         # Removed units that the index may still contain; the scorer does not.
         self._stale = _NOTHING
-        # Revision up to which the index contains nothing erased; None if the index is empty.
-        self._clean: int | None = None
-        self.loaded = True
+        # Revision up to which the index contains nothing erased; None if it is empty.
+        self._clean: int | None = 0
+        self.awake = False
 
     @property
     def behind(self) -> bool:
-        """Whether the index must be loaded, or vectors written to it, in the background."""
-        return not self.loaded or (not self.problem and len(self._tail) >= TAIL_LIMIT)
+        """Whether there is work for the background: `load` on any thread, then `go_on` on the writer thread."""
+        return (self._searched and not self.awake) or (not self.problem and len(self._tail) >= TAIL_LIMIT)
+
+    @property
+    def _searched(self) -> bool:
+        """Whether the bank is so large that the index is faster than exact search."""
+        return self._scorer.count() > EXACT_LIMIT
 
     def vectors(self) -> BankVectors:
         """Return the vectors for searches."""
-        if self._state.problem or not self.loaded or not self._index.watermark:
+        usable = self._searched and self.awake and not self._state.problem
+        if not usable or not self._index.watermark:
             return BankVectors(self._scorer)
         hidden = np.union1d(self._tail, self._stale)
         return BankVectors(self._scorer, self._index, hidden, self._state, self._state.clears)
@@ -251,26 +255,47 @@ class VectorFollower(Follower[VectorIndex]):
         return self._state.problem
 
     def start(self, feed: Feed) -> None:
-        """Read the tail after opening, and check the index unless it is so large that `load` must be called first."""
-        mark = self._index.watermark
-        self._clean = mark.revision if mark else 0
-        self.loaded = not mark or feed.vector_count() <= LOADED_AT_OPENING
-        if self.loaded:
-            super().start(feed)
-        else:
-            self._read_tail(feed)
+        """Read the tail after opening; only an erasure that the index lacks is applied at once."""
+        recorded = self._index.recorded
+        self._clean = recorded.revision if recorded else 0
+        if self._read_tail(feed):
+            self.follow(feed)
 
     def load(self) -> None:
-        """Load the index. Any thread; a failure is found by the next check."""
-        if not self.loaded:
+        """Open the index. Any thread; a failure is found by the check in `go_on`."""
+        if not self.awake:
             with suppress(StorageError):
                 self._index.load()
 
-    def loaded_at(self, feed: Feed) -> None:
-        """Check the index after `load`, and let searches use it."""
-        if not self.loaded:
-            self.loaded = True
-            super().start(feed)
+    def go_on(self, feed: Feed) -> None:
+        """Check the index after `load`, and write the next vectors of a long tail."""
+        try:
+            if not self.awake:
+                self._wake(feed)
+            if len(self._tail) >= TAIL_LIMIT:
+                self._write(feed)
+        except StorageError as error:
+            self.heal(error, feed)
+
+    def _wake(self, feed: Feed) -> None:
+        """Open the index and check it.
+
+        Raises:
+            StorageError: it is damaged, or differs from the ledger.
+        """
+        self.awake, self._seen = True, None
+        mark = self._index.watermark
+        self._clean = mark.revision if mark else 0
+        self._read_tail(feed)
+        self.check(feed)
+
+    def finish(self, feed: Feed) -> None:
+        """Write all waiting changes, up to WRITE_AT_ONCE, before the index is closed; replace a damaged index."""
+        try:
+            self._catch_up(feed)
+            self._write(feed)
+        except StorageError as error:
+            self.heal(error, feed)
 
     def check(self, feed: Feed) -> None:
         """Compare the number of vectors with the ledger's, apart from tail and removals, and search for the newest."""
@@ -290,7 +315,7 @@ class VectorFollower(Follower[VectorIndex]):
         """Empty the index for a replay from the beginning; searches do not use it until then."""
         self._state.clears += 1
         self._seen = self._clean = None
-        self.loaded = True
+        self.awake = True
         self._index.clear()
 
     def heal(self, error: StorageError, feed: Feed) -> None:
@@ -314,24 +339,15 @@ class VectorFollower(Follower[VectorIndex]):
 
     def _catch_up(self, feed: Feed) -> None:
         erased = self._read_tail(feed)
-        if not self.loaded and not erased:
-            return
         if self._state.problem:
             self.check(feed)
             self._state.problem = ""
         if erased or TAIL_LIMIT <= len(self._tail) + len(self._stale) <= WRITE_AT_ONCE:
             self._write(feed)
 
-    def write_more(self, feed: Feed) -> None:
-        """Write the next vectors of a long tail; if this fails, rebuild the index or set `problem`."""
-        try:
-            self._write(feed)
-        except StorageError as error:
-            self.heal(error, feed)
-
     def _read_tail(self, feed: Feed) -> bool:
         """Bring the tail to the feed's revision; return whether erased vectors may still be in the index."""
-        durable = self._since(feed)
+        durable = self._durable(feed)
         since, tail = (durable, _NOTHING) if self._seen is None else (self._seen, self._tail)
         if since != feed.revision:
             tail = np.union1d(tail, feed.embedded(since))
@@ -341,10 +357,19 @@ class VectorFollower(Follower[VectorIndex]):
         self._tail, self._seen, self._stale = tail, feed.revision, removed
         return self._clean is not None and feed.erased(self._clean)
 
+    def _durable(self, feed: Feed) -> int:
+        """Return the revision of the index; before it is opened, that of its files."""
+        if self.awake:
+            return self._since(feed)
+        mark = self._index.recorded
+        return mark.revision if mark and feed.knows(mark) else 0
+
     def _write(self, feed: Feed) -> None:
         """Apply the removals, and write the first vectors of the tail; the index is at the feed's revision if these are all."""
-        if self._since(feed) == feed.revision:
+        if self._durable(feed) == feed.revision:
             return
+        if not self.awake:
+            self._wake(feed)
         if self._read_tail(feed) and self._index.keeps_removed:
             # Erased vectors must be removed from the index's files too.
             self.clear()
@@ -754,19 +779,18 @@ class BankProjection:
             self.catch_up()  # catch up without holding the lock
 
     def load_vectors(self) -> None:
-        """Load a large vector index. Any thread."""
+        """Open the vector index. Any thread."""
         if self._vectors:
             self._vectors.load()
 
     def continue_vectors(self) -> None:
-        """Check a vector index that was loaded in the background, or write the next vectors to it."""
+        """Check a vector index that was opened in the background, and write the next vectors to it."""
         self._continuing = False
         if self._vectors is None or self._mark is None or not self._vectors.behind:
             return
         with self._existing(), self._ledger.feed(self._bank, self._ahead()) as feed:
             self._check_history(feed)
-            self._vectors.loaded_at(feed)
-            self._vectors.write_more(feed)
+            self._vectors.go_on(feed)
             self._follow(feed)
         self._confirm()
 

@@ -22,6 +22,11 @@ class VectorIndex(Protocol):
         ...
 
     @property
+    def recorded(self) -> Watermark | None:
+        """The commit that the files name, read without opening the index; None if there is none."""
+        ...
+
+    @property
     def keeps_removed(self) -> bool:
         """Whether removed vectors stay in the files until `clear` and the next `advance`."""
         ...

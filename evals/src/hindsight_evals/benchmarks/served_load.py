@@ -18,7 +18,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -163,15 +162,16 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         server = Server(Path(folder) / "memory", light=options.light)
         server.start()
-        with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
+        with (
+            ThreadPoolExecutor(1) as threads,
+            ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool,
+        ):
             began = time.time() + 5  # the processes import meanwhile
-            memory: list[float] = []
-            watcher = threading.Thread(target=lambda: memory.extend(watched(server, began, seconds)))
-            watcher.start()
+            watcher = threads.submit(watched, server, began, seconds)
             work = partial(clients, server.url, began=began, until=began + seconds)
             parts = [names[number::PROCESSES] for number in range(PROCESSES)]
             logs = [log for part in pool.map(work, parts) for log in part]
-            watcher.join()
+            memory = watcher.result()
         with Hindsight.connect(server.url) as hindsight:
             stored = {bank: boxes_of(hindsight.bank(bank)) for bank in {bank for _, bank in names}}
             damaged = hindsight.doctor(deep=True).damaged
