@@ -67,7 +67,7 @@ def client(bank: MemoryBank, name: str, began: float, until: float, log: Log) ->
             started = time.time()
             bank.retain([message], thread=name)
             log.retained.append((started - began, (time.time() - started) * 1000))
-            log.boxes.setdefault(bank.id, []).append(box)
+            log.boxes.setdefault(bank.name, []).append(box)
             number += 1
             started = time.time()
             found = bank.recall(f"Where is box {box}?", max_tokens=500)
@@ -143,7 +143,7 @@ def boxes_of(bank: MemoryBank) -> Counter[str]:
     return Counter(box for unit in units for box in re.findall(r"c\d+-\d+", unit.text))
 
 
-def watched(server: Server, began: float, seconds: float) -> list[float]:
+def watched(server: Server, began: float, seconds: float) -> list[int]:
     """Kill and restart the server halfway; return its memory every tenth of the time."""
     memory = []
     for step in range(1, SAMPLES + 1):
