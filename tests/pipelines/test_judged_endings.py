@@ -77,6 +77,26 @@ def test_the_model_says_which_memory_a_statement_means(opener: Opener) -> None:
     assert (event.by_unit, event.reason) == (result.unit_ids[0], STATED)
 
 
+def test_what_came_back_in_other_words_ends_again(opener: Opener) -> None:
+    """A statement that equals a memory that has ended already may mean a later one, which the model decides."""
+    model = Judge()
+    bank = opener(config=LIGHT, model=model).bank("alice")
+    hold(bank, STATED)
+    assert [done.statement for done in say(bank).closed] == [STATED]
+    message = {"role": "user", "content": "Only tea, as I said.", "id": "again"}
+    again = bank.retain([message], timestamp="2024-05-10T10:00")
+    assert (again.closed, again.ambiguous) == ((), ())
+    (espresso,) = bank.retain(
+        [{"role": "user", "content": ESPRESSO, "id": "back"}],
+        timestamp="2024-05-11T10:00",
+        facts=[{"what": ESPRESSO, "sources": ["back"]}],
+    ).unit_ids
+    message = {"role": "user", "content": "Now it is tea for good.", "id": "last"}
+    last = bank.retain([message], timestamp="2024-05-12T10:00")
+    assert [done.unit_id for done in last.closed] == [espresso]
+    assert ESPRESSO in model.judged[-1]
+
+
 def test_what_the_model_says_means_nothing_ends_nothing(opener: Opener) -> None:
     bank = opener(config=LIGHT, model=Judge(ends=None)).bank("alice")
     hold(bank, ESPRESSO, BOSS)

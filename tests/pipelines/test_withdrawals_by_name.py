@@ -178,6 +178,16 @@ def test_a_document_dictated_anew_replaces_the_old_one(opener: Opener) -> None:
     assert [item.reason for item in repeated.dropped] == ["it repeats a recalled memory"]
 
 
+def test_a_task_that_is_done_once_more_ends(opener: Opener) -> None:
+    """That it was done before, in the same words, is a memory of its own and no reason to drop the new fact."""
+    bank = engine_of(opener, naming(RENEWED, (PASSPORT, "ends"))).bank("alice")
+    hold(bank, RENEWED)
+    (task,) = hold(bank, PASSPORT, day=2)
+    result = say(bank, "I have got the passport.")
+    assert ([done.unit_id for done in result.closed], result.dropped) == ([task], ())
+    assert bank.units().total == 2
+
+
 def test_the_model_sees_valid_memories_nearest_to_each_turn(opener: Opener) -> None:
     """The removal in the last of many turns brings its memory into the prompt; closed ones and the budget's rest stay out."""
     prompts: list[str] = []

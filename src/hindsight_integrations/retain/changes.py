@@ -498,7 +498,7 @@ class StatementEffect:
         candidates: the memories that the statement may refer to if it ends none, the nearest first.
         similarity: the similarity of the nearest candidate, on the reference scale; 1 if several memories equal the
             statement.
-        known: True if the statement ends no memory because the equal memory is invalid already.
+        known: True if an equal memory is invalid already.
     """
 
     ended: MemoryUnit | None = None
@@ -531,14 +531,15 @@ def statement_effect(
         return StatementEffect(ended=next(iter(equal.values())))
     if equal:
         return StatementEffect(candidates=tuple(equal.values())[:LISTED], similarity=1.0)
+    if any(says(unit, text, by) for unit in reach.ended.values()):
+        return StatementEffect(known=True)
     before = (
         each.unit
         for each in reach.nearest(text, vector, position, valid=False)
         if reach.is_ended(each.unit, by)
     )
-    if any(says(unit, text, by) for unit in (*reach.ended.values(), *before)):
-        return StatementEffect(known=True)
-    return _related(near, thresholds)
+    # An equal memory is invalid already: the statement repeats that, or it is about a similar memory that came later.
+    return replace(_related(near, thresholds), known=any(says(unit, text, by) for unit in before))
 
 
 def says(unit: MemoryUnit, statement: str, by: MemoryUnit) -> bool:
@@ -754,15 +755,14 @@ class Retraction:
         ends = judgement.ends.get((statement, by.id))
         if effect.ended is not None:
             self._end(effect.ended, by, statement)
-        elif effect.known:
-            return
         elif ends is not None:
             for unit in effect.candidates:
                 if unit.id in ends:
                     self._end(unit, by, statement)
         else:
-            candidates = tuple(unit.id for unit in effect.candidates)
-            self.ambiguous.append(Ambiguity(statement, by.id, candidates, effect.similarity))
+            if not effect.known:
+                candidates = tuple(unit.id for unit in effect.candidates)
+                self.ambiguous.append(Ambiguity(statement, by.id, candidates, effect.similarity))
             if draft.said_by_person and not draft.given:
                 self.open.append(OpenStatement(statement, by, effect.candidates))
 

@@ -28,7 +28,6 @@ from hindsight_integrations.language.statements import (
 from hindsight_integrations.language.stems import content_stems
 from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.facts import ExtractedFact, renumbered
-from hindsight_integrations.model.records import RecordKind, canonical_kind
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped
 from hindsight_integrations.model.text import normalised_text
@@ -177,7 +176,7 @@ def without_repeated(
 ) -> tuple[list[ExtractedFact], list[Dropped]]:
     """Drop extracted facts that repeat a memory verbatim, unless a user message contains the same words.
 
-    A fact that removes part of a memory or changes a document is kept, since it has to repeat words of the memory.
+    A fact that changes a document or ends a memory is kept, because it may have to use the words of a memory again.
 
     Args:
         facts: facts of one passage.
@@ -191,20 +190,19 @@ def without_repeated(
     for index, fact in enumerate(facts):
         words = _words(fact.what)
         restated = any(_within(words, spoken.get(source, "")) for source in fact.sources)
-        if not restated and not _changes_document(fact, said) and any(_within(words, each) for each in known):
+        if not restated and not _changes_memory(fact, said) and any(_within(words, each) for each in known):
             dropped.append(Dropped(fact.what[:EXCERPT_CHARACTERS], RECALLED_AGAIN))
         else:
             places[index] = len(places)
     return [_renumbered(facts[index], places) for index in places], dropped
 
 
-def _changes_document(fact: ExtractedFact, said: Mapping[str, Message]) -> bool:
-    """Return whether a fact removes something, adds items to a document, or restates a document dictated by the user."""
+def _changes_memory(fact: ExtractedFact, said: Mapping[str, Message]) -> bool:
+    """Return whether a fact changes a document, or a person's message in it ends a memory, as of a task that is done once more."""
     if fact.adds_to is not None or any(change.removed or change.items for change in fact.changes):
         return True
     by_person = any(role_of(said[source]) is Role.USER for source in fact.sources if source in said)
-    kinds = (canonical_kind(record.kind, record.category)[0] for record in fact.records)
-    return by_person and bool(fact.changes) and RecordKind.DOCUMENT_ITEM in kinds
+    return by_person and bool(fact.changes or fact.invalidates)
 
 
 def _is_original(message: Message) -> bool:
