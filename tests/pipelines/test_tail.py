@@ -320,7 +320,7 @@ def test_many_vectors_are_written_in_the_background(
     monkeypatch.setattr(bank_projection, "TAIL_LIMIT", 4)
     bank, may_write = engine.bank("alice"), threading.Event()
     bank.retain([KAYAK])
-    monkeypatch.setattr(BankProjection, "load_vectors", lambda _: may_write.wait(60))
+    monkeypatch.setattr(BankProjection, "load", lambda _: may_write.wait(60))
     plums = bank.retain(MANY).unit_ids
     index = projection_of(bank)._indexes.vectors
     assert first(bank, "Carol counted 7 plums.").unit.id == plums[6]

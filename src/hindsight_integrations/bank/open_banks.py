@@ -280,7 +280,7 @@ class OpenBanks:
     def _continue(self, key: str, projection: BankProjection) -> None:
         """Load a bank's vector index on a thread for reads, then continue with it on the bank's lane."""
         with suppress(EngineClosed):
-            loaded = self._workers.queued_read(projection.load_vectors)
+            loaded = self._workers.queued_read(projection.load)
             loaded.add_done_callback(lambda _: self._continue_on_lane(key, projection))
 
     def _continue_on_lane(self, key: str, projection: BankProjection) -> None:

@@ -634,6 +634,9 @@ class ColumnFollower:
 Background: TypeAlias = Callable[["BankProjection"], None]
 """A function that starts work of a projection in the background."""
 
+GRAPH_ON_DEMAND = 10_000
+"""Number of units up to which the graph is loaded when it is needed, in about 0.1 s; that of a larger bank in the background."""
+
 FEW_COMMITS = 16
 """Maximum number of commits of other processes that a writer applies while it holds the bank's lock."""
 
@@ -653,8 +656,8 @@ class BankProjection:
         ledger: the ledger.
         indexes: the indexes of the bank.
         copy: the registration of these indexes as a copy of the bank; None if copies are not registered.
-        background: called when the vector index is behind; it must run `load_vectors` on any thread, and then
-            `continue_vectors`. None leaves the index behind.
+        background: called when an index is behind; it must run `load` on any thread, and then `continue_vectors`.
+            None leaves the index behind.
     """
 
     def __init__(
@@ -778,10 +781,18 @@ class BankProjection:
                     return
             self.catch_up()  # catch up without holding the lock
 
-    def load_vectors(self) -> None:
-        """Open the vector index. Any thread."""
-        if self._vectors:
+    def load(self) -> None:
+        """Open the vector index if it is behind, and load the graph of a large bank. Any thread."""
+        if self._vectors and self._vectors.behind:
             self._vectors.load()
+        if self._is_large:
+            with suppress(StorageError, BankNotFound):  # the first question that needs the graph tries again
+                self._graph.wake()
+
+    @property
+    def _is_large(self) -> bool:
+        """Whether the first question that needs the graph would wait for it noticeably."""
+        return len(self._columns.columns) > GRAPH_ON_DEMAND
 
     def continue_vectors(self) -> None:
         """Check a vector index that was opened in the background, and write the next vectors to it."""
@@ -893,7 +904,8 @@ class BankProjection:
         self._mark = feed.mark
         if self._copy and feed.erased(self._copy.confirmed) and not self.problems():
             self._clean = feed.revision
-        if self._background and self._vectors and self._vectors.behind and not self._continuing:
+        behind = self._is_large and not self._graph.awake or self._vectors and self._vectors.behind
+        if self._background and behind and not self._continuing:
             self._continuing = True
             self._background(self)
 
