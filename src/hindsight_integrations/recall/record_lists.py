@@ -165,7 +165,7 @@ def current_records(run: RecallContext, kind: RecordKind, rows: IntArray, allowe
 
 
 def _open(run: RecallContext, tasks: IntArray) -> IntArray:
-    """Return the tasks whose texts do not mark them as done or cancelled."""
+    """Return the tasks whose texts do not mark them as done or cancelled; tasks before the latest 500 are not read."""
     units = run.units(tasks[-MOST_TASKS:])
     entries = [
         RecordEntry(record, unit)
@@ -174,4 +174,6 @@ def _open(run: RecallContext, tasks: IntArray) -> IntArray:
         if record.kind is RecordKind.TASK
     ]
     still = {entry.memory.id for entry in open_tasks(entries, run.services.languages)}
-    return np.array([row for row, unit in units.items() if unit.id in still], np.int64)
+    return np.array(
+        [*tasks[:-MOST_TASKS].tolist(), *(row for row, unit in units.items() if unit.id in still)], np.int64
+    )
