@@ -904,7 +904,8 @@ class BankProjection:
         self._mark = feed.mark
         if self._copy and feed.erased(self._copy.confirmed) and not self.problems():
             self._clean = feed.revision
-        behind = self._is_large and not self._graph.awake or self._vectors and self._vectors.behind
+        asleep = self._is_large and not self._graph.awake
+        behind = asleep or (self._vectors is not None and self._vectors.behind)
         if self._background and behind and not self._continuing:
             self._continuing = True
             self._background(self)
