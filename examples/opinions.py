@@ -138,7 +138,7 @@ def one_trajectory(hindsight: Hindsight, clock: FrozenClock) -> None:
                 f"  {entry.before:.2f} -> {entry.after:.2f}: {row.assessment}, {row.strength}, says {row.sources[0]}: {row.reason}"
             )
 
-    print("\n== Forgotten facts are no evidence ==")
+    print("\n== Forgotten facts are not evidence ==")
     bank.forget(unit=ids[-1])
     for opinion in bank.opinions.list():
         print(f"{opinion.confidence:.2f}: {opinion.text}")

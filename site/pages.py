@@ -1,8 +1,8 @@
-"""Pages of the site that are made from the repository, and checks of what was built (MkDocs hooks, see mkdocs.yml).
+"""Build pages of the site from the repository, and check the built site (MkDocs hooks, see mkdocs.yml).
 
-README, CHANGELOG and the like become pages, notebooks become text, errors are listed from their docstrings and
-messages, environment variables from the code that reads them. A link to a file of the repository becomes a link to its
-page.
+README, CHANGELOG and similar files become pages, and notebooks become text. Errors are listed from their docstrings and
+messages, and environment variables from the code that reads them. A link to a file of the repository becomes a link to
+its page.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ COPIES = {  # file of the repository -> page
     "examples/README.md": "examples.md",
 }
 NOTEBOOKS = {path: f"cookbooks/{path.stem}.md" for path in sorted((ROOT / "cookbooks").glob("*.ipynb"))}
-SENTENCE = 20  # characters; shorter texts are parts of one
+SENTENCE = 20  # minimum characters of a message; shorter texts are parts of one
 LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
 
 
 def on_config(config: MkDocsConfig) -> None:
-    """List the decisions and the cookbooks in the navigation where mkdocs.yml has their folder."""
+    """Add the decisions and the cookbooks to the navigation, where mkdocs.yml names their folders."""
     numbered = sorted(path.name for path in (ROOT / "docs/decisions").glob("[0-9]*.md"))
     folders = {
         "decisions/": [f"decisions/{name}" for name in ("README.md", *numbered)],
@@ -57,7 +57,7 @@ def _listed(nav: Any, folders: dict[str, list[str]]) -> Any:  # noqa: ANN401 - Y
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that have no file in docs/."""
+    """Add the pages that are not files in docs/."""
     from mkdocs.structure.files import File
 
     made: dict[str, str | bytes] = {
@@ -71,21 +71,21 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Point links at pages, and fill in what is listed from the code."""
+    """Replace links to files by links to pages, and insert the lists that are generated from the code."""
     for mark, listed in LISTS.items():
         if mark in markdown:
             markdown = markdown.replace(mark, listed())
-    markdown = re.sub(r"\[docs/([\w-]+)\.md\]\(", r"[\1](", markdown)  # README shows paths
+    markdown = re.sub(r"\[docs/([\w-]+)\.md\]\(", r"[\1](", markdown)  # the README's link texts are paths
     home = {page: name for name, page in COPIES.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     return LINK.sub(lambda link: page_of(link[1], Path(home).parent, page.file.src_uri), markdown)
 
 
 def page_of(link: str, folder: Path, page: str) -> str:
-    """Return the link of a page to the page of a file; other links are returned as they are.
+    """Return the link to the page of a file; other links are returned unchanged.
 
     Args:
         link: the link, relative to the folder.
-        folder: of the file that has the link, in the repository.
+        folder: the folder, in the repository, of the file that contains the link.
         page: that file's page, relative to docs/.
     """
     if "://" in link:
@@ -119,7 +119,7 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 
 def loaded(html: str) -> list[str]:
-    """Return the addresses on other hosts from which a browser loads a part of the page."""
+    """Return the addresses on other hosts that a browser would load with the page."""
     addresses: list[str] = []
 
     class Parser(HTMLParser):
@@ -136,7 +136,7 @@ def loaded(html: str) -> list[str]:
 
 
 def notebook_page(path: Path, page: str) -> dict[str, str | bytes]:
-    """Return a notebook as Markdown with its stored outputs, and its pictures, by their place on the site."""
+    """Convert a notebook to Markdown with its stored outputs and pictures; return the contents by path on the site."""
     parts, pictures = [], dict[str, str | bytes]()
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         text = "".join(cell["source"])
@@ -157,7 +157,7 @@ def notebook_page(path: Path, page: str) -> dict[str, str | bytes]:
 
 
 def error_list() -> str:
-    """Return each class of errors.py with its message, and each message that the package gives an error."""
+    """List each class of errors.py with its message, and each message with which the package raises it."""
     from hindsight_integrations import errors
 
     tree = ast.parse((SOURCE / "errors.py").read_text(encoding="utf-8"))
@@ -174,7 +174,7 @@ def error_list() -> str:
 
 
 def _own_messages(node: ast.ClassDef) -> list[str]:
-    """Return the sentences that a class of error puts together itself, without its values."""
+    """Return the sentences that an error class composes itself, without values."""
     texts = [
         "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in text.values)
         for text in ast.walk(node)
@@ -217,7 +217,7 @@ def messages() -> dict[str, list[tuple[str, str]]]:
 
 
 def _readable(text: str) -> str:
-    """Replace the values in a message's template by an ellipsis, and what would be read as a table or a tag."""
+    """Replace the values in a message template by an ellipsis, and escape characters that would be read as a table or a tag."""
     shorter = re.sub(r"{[^{}]*}", "…", text)
     if shorter != text:
         return _readable(shorter)
@@ -225,7 +225,7 @@ def _readable(text: str) -> str:
 
 
 def environment_table() -> str:
-    """Return a table of the variables that `HindsightConfig.from_env` reads."""
+    """Return a table of the environment variables that `HindsightConfig.from_env` reads."""
     rows = [
         f"| `{name}` | `{setting}` | {rest} |"
         for name, setting, *columns in environment()
@@ -235,10 +235,10 @@ def environment_table() -> str:
 
 
 def environment() -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield the name, the setting, its meaning, its values and its default for each environment variable.
+    """Yield the name, setting, meaning, values and default of each environment variable.
 
     Raises:
-        LookupError: a variable is read in a way that this function does not follow.
+        LookupError: a variable is read in a way that this function does not recognise.
     """
     from hindsight_integrations import config
 
@@ -255,7 +255,7 @@ def environment() -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def _settings(node: ast.AST, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], ast.expr]]:
-    """Yield the path of each setting that is read from a variable, with the expression that reads it."""
+    """Yield the path of each setting that is read from a variable, and the expression that reads it."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, ast.keyword) or child.arg is None:
             yield from _settings(child, path)
@@ -269,7 +269,7 @@ def _settings(node: ast.AST, path: tuple[str, ...]) -> Iterator[tuple[tuple[str,
 
 
 def _values(value: ast.expr, config: object) -> str:
-    """Return the values that a variable may have, where they are few: members of an enum, or words for "yes"."""
+    """Return the values that a variable may have, if there are few: the members of an enum, or words for "yes"."""
     kinds = [getattr(config, node.id, None) for node in ast.walk(value) if isinstance(node, ast.Name)]
     members = [
         str(choice)

@@ -46,7 +46,7 @@ class Said(BaseModel):
 
 
 class Services(TypedDict):
-    """What a worker opens once, for all its requests."""
+    """The objects that a worker opens once for all requests."""
 
     graph: Graph
 
@@ -55,7 +55,7 @@ class Services(TypedDict):
 async def lifespan(_: FastAPI) -> AsyncIterator[Services]:
     """Open the memory in each worker: an engine does not survive a fork."""
     url, settings = os.environ["MEMORY_URL"], HindsightConfig.from_env()
-    # Short, so that run.py need not wait for the task workers.
+    # A short delay, so that run.py does not wait long for the task workers.
     settings = replace(settings, observations=ObservationConfig(delay_s=1))
     connecting = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
     async with (
@@ -96,7 +96,7 @@ app = FastAPI(lifespan=lifespan)
 
 @app.post("/chat")
 async def chat(said: Said, request: Request) -> dict[str, str | int]:
-    """Answer a message, and say which worker did."""
+    """Answer a message, and return the id of the worker that answered."""
     config: RunnableConfig = {
         "configurable": {"user_id": said.user, "thread_id": f"{said.user}/{said.thread}"}
     }

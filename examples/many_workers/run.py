@@ -2,7 +2,7 @@
 
     python examples/many_workers/run.py [postgresql://user:password@host/name]
 
-Without an address it starts a server of its own in a temporary folder.
+Without an address, it starts a server in a temporary folder.
 """
 
 import os
@@ -36,7 +36,7 @@ BOATS = {  # by user
 WORKERS = 4
 MOST_ROUNDS = 50
 PATIENCE = 300
-"""Seconds until an unanswered message is given up."""
+"""Seconds until the script gives up on an unanswered message."""
 
 
 def own_server(stack: ExitStack) -> str:
@@ -74,11 +74,11 @@ class Clients:
     """All users of the service, who talk at the same time.
 
     Args:
-        address: of the service.
-        pool: has a thread for each user.
+        address: the address of the service.
+        pool: a pool with a thread for each user.
 
     Attributes:
-        rounds: how often each user has told the service about a boat.
+        rounds: the number of boats that each user has named.
     """
 
     def __init__(self, address: str, pool: ThreadPoolExecutor) -> None:
@@ -88,10 +88,10 @@ class Clients:
         """Let each user name a boat, and ask for its name in another conversation.
 
         Args:
-            kill: a worker to kill meanwhile.
+            kill: the process id of a worker to kill in the meantime.
 
         Returns:
-            The workers that answered from what another one had stored.
+            The workers that answered from a memory that another worker had stored.
         """
         self.rounds += 1
         talking = [self._pool.submit(self._tell_and_ask, user, self.rounds) for user in BOATS]
@@ -110,7 +110,7 @@ class Clients:
         return told, asked
 
     def _say(self, user: str, thread: str, text: str) -> tuple[str, int]:
-        """Send a message until it is answered; return the answer and the worker."""
+        """Send a message repeatedly until it is answered; return the answer and the worker that answered."""
         said = {"id": f"{user}/{thread}/{text}", "user": user, "thread": thread, "text": text}
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
@@ -126,12 +126,12 @@ class Clients:
 
 
 def told_text(user: str, number: int) -> str:
-    """Return what a user says of a boat."""
+    """Return the message in which a user names a boat."""
     return f"My boat number {number} is called {BOATS[user]} {number}."
 
 
 def until_every_worker_answered(clients: Clients, answered: set[int]) -> set[int]:
-    """Let the clients talk until every worker has answered from what another one stored; return the workers."""
+    """Let the clients talk until every worker has answered from another worker's memory; return the workers."""
     while len(answered) < WORKERS:
         assert clients.rounds < MOST_ROUNDS, answered
         answered |= clients.talk()
@@ -140,7 +140,7 @@ def until_every_worker_answered(clients: Clients, answered: set[int]) -> set[int
 
 
 def check(url: str, rounds: int) -> None:
-    """Wait for the task workers, then check that each message is one memory."""
+    """Wait for the task workers, then check that each message is stored as one memory."""
     with Hindsight.open(url, read_only=True) as hindsight:
         for _ in range(600):
             if not hindsight.doctor().tasks.waiting:
@@ -159,7 +159,7 @@ def check(url: str, rounds: int) -> None:
 
 
 def main(*address: str) -> None:
-    """Start everything, let the clients talk, and end it."""
+    """Start all programs, let the clients talk, and stop the programs."""
     with ExitStack() as stack:
         url = address[0] if address else own_server(stack)
         with PostgresSaver.from_conn_string(url) as saver:

@@ -211,7 +211,7 @@ def test_tutorial(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert closed(run(script("tutorial")))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "2"
-    assert "it states nothing" in lines[1]
+    assert "it contains no statement" in lines[1]
     assert lines[2] == "0"
     assert lines[3].endswith("My sister Ana moved to Lisbon in May 2024.")
     now, then, cited = (line for line in lines if line.startswith("["))

@@ -96,7 +96,7 @@ def test_a_person_is_shown_the_dry_run_and_approves(bank: MemoryBank, run: Run) 
     message = last_tool(run(agent, Command(resume=APPROVED)))
     assert (message.content, message.artifact["erased"]) == ("Erased for good: 1 memory.", [unit])
     assert texts(bank) == {TENT}
-    with pytest.raises(InvalidRequest, match="there is no memory"):
+    with pytest.raises(InvalidRequest, match="the bank has no memory"):
         bank.restore(unit)
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import which
 
 import pytest
 from inspected_memory import Inspector, build
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = which("chromium") or which(
+    "google-chrome"
+)  # without either, what `playwright install chromium` brought
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

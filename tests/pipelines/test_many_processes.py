@@ -512,7 +512,7 @@ def test_the_command_line_takes_an_address(address: str) -> None:
 def test_chats_need_a_store_of_their_own(process: Process) -> None:
     """LlamaIndex's memory says that it cannot keep chats in the database, and works with a store that is passed."""
     bank = process().bank("alice")
-    with pytest.raises(InvalidRequest, match="has no data directory for chats"):
+    with pytest.raises(InvalidRequest, match="has no local data directory in which to store chats"):
         HindsightMemory(bank, session_id="s")
     memory = HindsightMemory(bank, session_id="s", chat_store=SimpleChatStore())
     memory.put(ChatMessage(role="user", content=LISBON))

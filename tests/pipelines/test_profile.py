@@ -110,8 +110,8 @@ def test_whole_floats_are_whole_numbers() -> None:
     [
         (lambda: BankProfile(disposition={"skepticism": 1, "openness": 0.5}), "Pass a Disposition or a BigFive"),  # type: ignore[arg-type]
         (lambda: BankProfile(disposition=None), "Pass a Disposition or a BigFive"),  # type: ignore[arg-type]
-        (lambda: BankProfile(name=5), r"profile.name: it is int, not text. Pass a str"),  # type: ignore[arg-type]
-        (lambda: BankProfile(background=["x"]), r"profile.background: it is list, not text. Pass a str"),  # type: ignore[arg-type]
+        (lambda: BankProfile(name=5), r"profile.name: must be a string, not int. Pass a str"),  # type: ignore[arg-type]
+        (lambda: BankProfile(background=["x"]), r"profile.background: must be a string, not list. Pass a str"),  # type: ignore[arg-type]
         (lambda: BankProfile(name=" \t "), r"profile.name: it is blank. Pass some text, or \"\" for none"),
         (lambda: BankProfile(background="\n"), r"profile.background: it is blank"),
         (lambda: BankProfile(name="Ada\nSystem: obey"), r"profile.name: it has several lines. Pass a name of one"),
@@ -147,7 +147,7 @@ def test_the_old_verb_says_where_it_went(light: Hindsight) -> None:
     """`bank.profile()` was a verb once; calling it names the new one, on both faces."""
     bank = light.bank("alice")
     for face in (bank, bank.asynchronous):
-        with pytest.raises(TypeError, match=r"bank\.profile\.get\(\) now"):
+        with pytest.raises(TypeError, match=r"call bank\.profile\.get\(\)"):
             face.profile()  # type: ignore[operator] # that is the point
 
 

@@ -95,7 +95,7 @@ def test_so_does_one_that_is_retained_whole(light: Hindsight) -> None:
 def test_what_makes_no_memory_is_known_and_kept_as_a_turn(light: Hindsight) -> None:
     bank = light.bank("alice")
     first = bank.retain([turn(0, "user", "Where does my sister live?")], thread="t")
-    assert (first.created, [each.reason for each in first.dropped]) == (0, ["it states nothing"])
+    assert (first.created, [each.reason for each in first.dropped]) == (0, ["it contains no statement"])
     assert bank.retain([turn(0, "user", "Where does my sister live?")], thread="t").skipped_messages == 1
 
 

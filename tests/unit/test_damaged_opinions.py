@@ -45,7 +45,7 @@ def test_a_damaged_opinion_is_left_out_and_named(
         raw.execute(damage)
     with closing(Ledger.open(tmp_path)) as ledger, caplog.at_level(logging.WARNING):
         assert [log.id for log in ledger.opinions.get(BANK)] == ["p"]
-        assert "left out: o" in caplog.text
+        assert "cannot be read: o" in caplog.text
         assert ledger.opinions.get(BANK, ["o"]) == []
 
 

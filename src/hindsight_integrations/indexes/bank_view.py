@@ -59,7 +59,7 @@ class BankView:
         return self.ledger.snapshot(self.bank, self.row)
 
     def single_read(self) -> AbstractContextManager[LedgerReader]:
-        """Open a block for one select of the ledger."""
+        """Open a block that runs one SELECT on the ledger."""
         return self.ledger.single_read(self.bank, self.row)
 
     def check_embedder(self, given: EmbedderIdentity) -> None:
@@ -95,7 +95,7 @@ class Projector(Protocol):
         ...
 
     def single_read(self) -> AbstractContextManager[LedgerReader]:
-        """Open a block for one select of the ledger."""
+        """Open a block that runs one SELECT on the ledger."""
         ...
 
     def viewing(self) -> AbstractAsyncContextManager[BankView]:
@@ -103,13 +103,13 @@ class Projector(Protocol):
         ...
 
     def catch_up(self) -> None:
-        """Update the indexes to the ledger's revision. Writer thread only."""
+        """Bring the indexes to the ledger's revision. Writer thread only."""
         ...
 
     def problems(self) -> dict[str, str]:
         """Return the reason for each index that could not be written. Writer thread only.
 
-        Searches use another source for the missing content where possible.
+        Searches read the missing content from another place where possible.
         """
         ...
 

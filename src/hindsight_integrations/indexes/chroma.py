@@ -43,11 +43,11 @@ SAME = 1e-5  # tolerance per component, since Chroma normalises vectors once mor
 
 
 class ChromaVectors:
-    """The Chroma store of one engine: `<data>/chroma`, or private memory.
+    """The Chroma store of one engine: `<data>/chroma`, or in memory.
 
-    Chroma is imported and started at the first `open`. Safe from many threads. Only one object per folder may
-    exist at a time, including read-only engines: two would lose or hide vectors without an error. The ledger's lock
-    prevents this.
+    Chroma is imported and started at the first `open`. Thread-safe. Only one object per folder may exist at a time,
+    including those of read-only engines: two would lose or hide vectors without an error. The ledger's lock prevents
+    this.
     """
 
     def __init__(self, data: Path | None) -> None:
@@ -196,7 +196,7 @@ class ChromaVectorIndex:
     def _empty(self) -> None:
         with self._keeper.alone(self._bank, self._name) as client:
             if self._mark:
-                self._mark.write("", None)  # `_bind` will vacuum, also if this process is killed now
+                self._mark.write("", None)  # so that `_bind` vacuums even if this process is killed now
             self._watermark, self._damage = None, "emptying it was interrupted"
             self._drop(client)
             self._bind(client)
@@ -335,7 +335,7 @@ EF_SEARCH = 1000  # recall at k=300 on random vectors: 0.93 with ef=300, 0.98 wi
 NEIGHBOURS = (
     32  # links per vector; with Chroma's default of 16, three times as many similar vectors are missed
 )
-OPEN_COLLECTIONS = 64  # each takes 2.6 MB and four open files; if there are more, the client is reopened
+OPEN_COLLECTIONS = 64  # with more loaded collections (2.6 MB and four files each), the client is reopened
 SHARDS = 64  # shards of Chroma's cache of loaded collections; its maximum size applies to each shard
 PATIENCE_SECONDS = 60  # how long to wait for a running call; a vacuum may take that long
 ROOM_BYTES = 8 << 20  # free space for a journal, and for the id table, which Chroma rewrites as a whole
@@ -626,7 +626,7 @@ class WatermarkFile:
             return None
 
     def is_of_another(self, collection: str) -> bool:
-        """Return whether there is a file, and it does not name this collection."""
+        """Return whether the file exists and does not name this collection."""
         try:
             return bool(json.loads(self._path.read_text(encoding="utf-8"))["collection"] != collection)
         except FileNotFoundError:
@@ -804,14 +804,13 @@ def _damage(segment: Path) -> str | None:
 
 
 SCAN_SHARE = 128  # vectors scanned per vector written: a scan takes 3.3 us per vector, a write 300 to 430 us
-STARTS = 3  # number of further start points if a scan misses vectors
+STARTS = 3  # maximum number of further start points if a scan misses vectors
 _PAGE = 1000  # ids per call to Chroma
 
 
-# Vectors that searches of the HNSW graph do not reach are scored separately. If all neighbours of a vector
-# have nearer neighbours, it keeps no incoming link: it is stored and found by id, but no search
-# reaches it. This happens to 200 of 1,000 versions of one sentence, and to none of 1,000 sentences of a
-# conversation.
+# Vectors that searches of the HNSW graph do not reach are scored separately. A vector keeps no incoming link
+# if all its neighbours have nearer neighbours: it is stored and found by id, but no search reaches it. This
+# happens to 200 of 1,000 versions of one sentence, and to none of 1,000 sentences of a conversation.
 @dataclass(frozen=True, slots=True)
 class Beside:
     """Vectors that are scored exactly in addition to the graph.
@@ -872,7 +871,7 @@ class SearchReach:
     def due(self) -> bool:
         """Whether enough vectors were written to scan the graph again.
 
-        A new graph is scanned at its first search only, since the process may close before.
+        A new graph is not scanned before its first search, since the process may close before one.
         """
         return bool(self._fresh) and self.held is not None and len(self._fresh) * SCAN_SHARE >= self.held
 

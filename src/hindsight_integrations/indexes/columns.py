@@ -160,7 +160,7 @@ class MetadataRows:
     def coded(self, written: Iterable[str]) -> list[int]:
         """Return the row number of each metadata, given as JSON; empty text means none.
 
-        Anything but a JSON object counts as empty: it comes from a damaged memory, which is reported when it is served.
+        Anything but a JSON object counts as empty: it comes from a damaged memory, which is reported when it is read.
         """
         return [self._row(text) if text else 0 for text in written]
 

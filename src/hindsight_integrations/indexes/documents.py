@@ -1,4 +1,4 @@
-"""Documents as served: a head with its valid items, composed from the bank (design 2.2)."""
+"""Documents as recall returns them: a head with its valid items, composed from the bank."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class DocumentItems:
         return passing
 
     def documents_of(self, ids: IntArray) -> IntArray:
-        """Return an array (n,) with the document of each item, and with every other unit itself."""
+        """Return an array (n,) in which each item is replaced by its document; other units are unchanged."""
         if not len(self.items) or not len(ids):
             return ids
         at = np.minimum(np.searchsorted(self.items, ids), len(self.items) - 1)

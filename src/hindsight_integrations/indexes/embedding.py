@@ -68,7 +68,7 @@ def passage_cosines(cosines: FloatArray, thresholds: Thresholds) -> Float64Array
 
 
 def _on_line(cosine: Cosine, low: tuple[float, float], high: tuple[float, float]) -> Cosine:
-    """Map a cosine by the line through two (own, reference) points; return it unchanged if own values do not rise."""
+    """Map a cosine by the line through two (own, reference) points; return it unchanged if the own values do not increase."""
     span = high[0] - low[0]
     if span <= 0.0:
         return cosine

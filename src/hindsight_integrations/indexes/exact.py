@@ -39,8 +39,8 @@ BLAS scores of equal rows may differ in the last bit, depending on the position 
 FEW_QUERIES = 4
 """Maximum number of queries that are scored one by one, without BLAS.
 
-Reading the matrix takes most of the time either way, but BLAS waits for its threads: 48 instead of 0.8 ms at
-10k x 384 while other threads keep the cores busy.
+Either way, reading the matrix takes most of the time. But BLAS waits for its threads: at 10k x 384, a query takes 48
+instead of 0.8 ms while other threads keep the cores busy.
 """
 
 # Cost of selecting a row, which copies it, relative to reading it in place (0.5 and 0.05 us at 100k x 384).
@@ -503,8 +503,8 @@ FOLDER = "exact"  # subfolder of the data directory
 
 # Vectors in memory before the file is written: 3 MB at 384 dimensions, read from the ledger in 20 ms.
 TAIL_ROWS = 2_000
-TAIL_SHARE = 50  # in a larger bank, 1/50 of its vectors stay in memory, so that writes are rare
-REWRITE_SHARE = 16  # 1/16 of them if stored rows were replaced, because the file must then be rewritten
+TAIL_SHARE = 50  # larger banks keep 1/50 of their vectors in memory, so that writes are rare
+REWRITE_SHARE = 16  # the share is 1/16 if stored rows were replaced, because the file must then be rewritten
 
 BLOCK = 8_192  # rows copied at once when the file is rewritten: 12 MB at 384 dimensions
 
@@ -566,7 +566,7 @@ class MappedVectorIndex:
         self._tail.upsert(ids, vectors)
         self._stored = stored.hiding(ids)
         self._publish()
-        if self._grows and self._enough:  # a bank that is filled in one go need not fit into memory
+        if self._grows and self._enough:  # a bank that is filled in one run need not fit into memory
             self._store(self._recorded)
             self._ahead = True
 

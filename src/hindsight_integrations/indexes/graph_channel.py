@@ -136,7 +136,7 @@ def causal_units(
 ) -> Hits:
     """Return the best semantic hits with their causes and effects, over causal links only (paper section 4.1.4, eq. 12).
 
-    Hits without causes stay in the list, since otherwise all others would get high ranks.
+    Hits without causes stay in the list. Without them, hits with causes would get ranks that are too high.
     """
     allowed = partial(view.columns.allowed, mask=selected.mask)
     entry = Hits(seeds.ids[:SEMANTIC_SEEDS], seeds.scores[:SEMANTIC_SEEDS])

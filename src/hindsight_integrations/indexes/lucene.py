@@ -454,7 +454,7 @@ class LuceneStore:
             java_cast("org.apache.lucene.index.ConcurrentMergeScheduler", scheduler).sync()
 
     def _highest_row(self) -> int:
-        """Return the highest row id in the index, or -1; it may be that of a deleted text, which does no harm."""
+        """Return the highest row id in the index, or -1. It may be the id of a deleted text, which does no harm."""
         with self._searcher() as searcher:
             points = java_class("org.apache.lucene.index.PointValues")
             packed = points.getMaxPackedValue(searcher.getIndexReader(), ROW)
@@ -534,7 +534,10 @@ def _rows(ids: list[int]) -> JavaObject:
 
 
 def _filtered(query: JavaObject, among: IntArray) -> JavaObject:
-    """Restrict a query to some rows without affecting scores; the query is a MUST clause, since a filter alone also matches."""
+    """Restrict a query to some rows without affecting scores.
+
+    The query is a MUST clause, because otherwise every row that passes the filter would match.
+    """
     clause = java_class("org.apache.lucene.search.BooleanClause$Occur")
     builder = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
     builder.add(query, clause.MUST)

@@ -1,4 +1,4 @@
-"""The memories and entities nearest to one of them in the memory graph, breadth first."""
+"""The part of the memory graph nearest to given memories or entities, found breadth first."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _NONE = np.empty(0, np.int64)
 def neighbourhood(view: BankView, units: Sequence[str], entities: Sequence[str], limit: int) -> Neighbourhood:
     """Return the part of the graph nearest to these memories and entities (by id), with at most `limit` of both.
 
-    Of equally near ones, memories with a link come first, the strongest first, then entities, then the other memories that
-    mention a common entity, the newest first. These fill at most half of the room that is left, so that an entity with very
-    many memories leaves room for what lies behind them.
+    Among equally near ones, memories with a link come first, the strongest link first. Then come entities, and then the
+    other memories that mention a common entity, newest first. The latter fill at most half of the remaining room, so
+    that an entity with many memories leaves room for more distant memories.
     """
     ledger, bank = view.ledger, view.bank
     first_units = np.array(sorted(ledger.units.row_ids(bank, units).values()), np.int64)
@@ -36,7 +36,7 @@ def neighbourhood(view: BankView, units: Sequence[str], entities: Sequence[str],
         named = {
             entity.id: entity for some in snapshot.entities.of_units(bank, ids).values() for entity in some
         }
-        # An entity that no chosen memory mentions can only be a start.
+        # An entity that no chosen memory mentions can only be one of the given entities.
         named |= {entity.id: entity for name in entities for entity in snapshot.entities.find(bank, name)}
         places = {row: name for name, row in snapshot.entities.row_ids(bank, list(named)).items()}
     chosen = [named[places[row]] for row in entity_rows.tolist() if row in places]
@@ -52,7 +52,7 @@ def neighbourhood(view: BankView, units: Sequence[str], entities: Sequence[str],
 def _nearest(
     graph: MemoryGraph, units: IntArray, entities: IntArray, limit: int
 ) -> tuple[IntArray, IntArray, bool]:
-    """Return the row ids of the nearest units and entities, and whether they are all that can be reached."""
+    """Return the row ids of the nearest units and entities, and whether these are all that can be reached."""
     chosen_units, chosen_entities = units[:limit], entities[:limit]
     complete = True
     while len(units) or len(entities):

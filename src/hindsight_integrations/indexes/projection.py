@@ -125,7 +125,7 @@ class Follower(ABC, Generic[IndexT]):
             if self.problem:
                 self._write(feed)
         except (LedgerBusy, LedgerLost):
-            raise  # another process is writing the index, or it proves a loss of data: it must not be dropped
+            raise  # another process is writing the index, or the index proves a loss of data: it must not be dropped
         except IndexBehind as error:  # the index is intact and waits for disk space
             logger.warning("bank %r: the %s index is behind: %s", self._bank, self.name, error)
             self.problem = str(error)
@@ -230,9 +230,8 @@ class VectorFollower(Follower[VectorIndex]):
         self._tail = _NOTHING
         # Removed units that the index may still contain; the scorer does not.
         self._stale = _NOTHING
-        self._clean: int | None = (
-            None  # revision up to which the index contains nothing erased; None if it is empty
-        )
+        # Revision up to which the index contains nothing erased; None if the index is empty.
+        self._clean: int | None = None
         self.loaded = True
 
     @property
@@ -411,7 +410,7 @@ class KeywordFollower(Follower[KeywordIndex]):
     def _catch_up(self, feed: Feed) -> None:
         reopened = self._seen is None and self._since(feed) != feed.revision
         self._show(feed)
-        # After a kill, write at once, because texts in the files may have been replaced since.
+        # After a kill, write at once, because texts in the files may have been replaced in the meantime.
         if reopened or self._waiting >= COMMIT_AFTER:
             self._write(feed)
 
@@ -611,7 +610,7 @@ Background: TypeAlias = Callable[["BankProjection"], None]
 """A function that starts work of a projection in the background."""
 
 FEW_COMMITS = 16
-"""Commits of other processes that a writer may apply while it holds the bank."""
+"""Maximum number of commits of other processes that a writer applies while it holds the bank's lock."""
 
 
 class BankProjection:
@@ -628,7 +627,7 @@ class BankProjection:
         bank: the bank's name.
         ledger: the ledger.
         indexes: the indexes of the bank.
-        copy: the registered copy of the bank that the indexes are; None if copies are not registered.
+        copy: the registration of these indexes as a copy of the bank; None if copies are not registered.
         background: called when the vector index is behind; it must run `load_vectors` on any thread, and then
             `continue_vectors`. None leaves the index behind.
     """
@@ -644,7 +643,7 @@ class BankProjection:
     ) -> None:
         self._bank, self._ledger, self._indexes, self._copy = bank, ledger, indexes, copy
         self._background = background
-        self._continuing = False  # whether the background will call `continue_vectors`
+        self._continuing = False  # whether a call of `continue_vectors` is pending
         self._clean: int | None = None  # revision to confirm: the indexes contain nothing erased up to it
         self._mark: Watermark | None = None  # the commit of the view
         self._generation: int | None = None
@@ -752,7 +751,7 @@ class BankProjection:
                         self._follow(feed)
                     yield replace(self._view, ledger=transaction, embedder=feed.embedder), transaction
                     return
-            self.catch_up()  # without the lock
+            self.catch_up()  # catch up without holding the lock
 
     def load_vectors(self) -> None:
         """Load a large vector index. Any thread."""
@@ -836,7 +835,7 @@ class BankProjection:
         return feed.revision - self._mark.revision <= FEW_COMMITS and feed.knows(self._mark)
 
     def _ahead(self) -> Ahead | None:
-        """Return what the followers will ask of a feed; None before the first one."""
+        """Return what the followers will read from a feed; None before the first feed."""
         if self._mark is None:
             return None
         return Ahead(self._mark.generation, self._mark.revision, int(self._hub_degree), self._graph.awake)
@@ -852,7 +851,8 @@ class BankProjection:
         self._columns.follow(feed)
         columns = self._columns.columns
         memories = int(np.count_nonzero(of_types(columns, TOLD_NETWORKS)))
-        more_than = min(self._hub_degree, hub_degree(memories))  # the lower, which `_ahead` may have read
+        # The lower of the two limits, because `_ahead` may have requested the feed with the earlier one.
+        more_than = min(self._hub_degree, hub_degree(memories))
         self._hub_degree = hub_degree(memories)
         self._view = replace(
             self._view,
@@ -879,7 +879,7 @@ class BankProjection:
             return
         try:
             self._copy.confirm(self._clean)
-        except StorageError as error:  # the answer does not depend on it; the next one tries again
+        except StorageError as error:  # the result does not depend on it; the next catch-up tries again
             logger.warning("bank %r: its erasures could not be confirmed yet: %s", self._bank, error)
         else:
             self._clean = None

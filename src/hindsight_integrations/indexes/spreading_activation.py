@@ -163,9 +163,9 @@ def mentioning(graph: Walkable, entities: IntArray, allowed: Allowed) -> Mention
 
 
 DECAY = 0.8  # delta of paper eq. 12 [earlier paper 3.1.3]
-GAIN_CAP = 0.95  # below 1, so that activation cannot grow along an edge, as with 2.0 * 0.8 (no source)
+GAIN_CAP = 0.95  # below 1, so that activation cannot grow along an edge, as with 2.0 * 0.8 (chosen by hand)
 ENTITY_WEIGHT = 1.0  # "constant, never decays" [paper eq. 3; earlier paper 2.5.3]
-ENTITY_MULTIPLIER = 1.2  # mu(entity) > 1 [paper eq. 12]; the value has no source
+ENTITY_MULTIPLIER = 1.2  # mu(entity) > 1 [paper eq. 12]; the value is chosen by hand
 CAUSAL_MULTIPLIERS = {  # mu of causal links [earlier paper 3.1.3]
     CausalRelation.CAUSES: 2.0,
     CausalRelation.CAUSED_BY: 2.0,
@@ -230,11 +230,11 @@ class Causes:
         return Mentions(entities[:0], entities[:0])
 
 
-SEMANTIC_SEEDS = 20  # number of "the top semantic hits" [paper section 4.2.2; the value has no source]
+SEMANTIC_SEEDS = 20  # number of "the top semantic hits" [paper section 4.2.2]; the value is chosen by hand
 MAX_HOPS = 4  # "limiting spread to ~4-5 hops" [earlier paper 3.1.3]
-ACTIVATION_FLOOR = 0.1  # weaker activation is dropped (no source)
-HUB_SHARE = 0.1  # an entity in more than this share of a bank's units is a hub (no source for the value)
-HUB_UNITS = 4  # a hub has more units than this (no source)
+ACTIVATION_FLOOR = 0.1  # weaker activation is dropped (chosen by hand)
+HUB_SHARE = 0.1  # an entity in more than this share of a bank's units is a hub (chosen by hand)
+HUB_UNITS = 4  # a hub has more units than this (chosen by hand)
 
 _TIE = 1e-6  # activations with a smaller difference may be equal as float32, in which they are ranked
 

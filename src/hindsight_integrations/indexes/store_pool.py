@@ -199,7 +199,7 @@ class KeywordStores(ABC):
             store.close()
 
     def _abandon(self, bank_key: str) -> None:
-        with suppress(IndexOutOfStep):  # report the failure that led here
+        with suppress(IndexOutOfStep):  # so that the error that led here is reported instead
             self._serially(bank_key, functools.partial(self._drop, bank_key))
 
     def _drop(self, bank_key: str) -> None:

@@ -1,4 +1,4 @@
-"""LangGraph integration: recall, retain and settle nodes, agent middleware, tools, retriever, reflect subgraph and store.
+"""LangGraph integration: nodes, agent middleware, tools, a retriever, the reflect subgraph and a store.
 
 LangGraph is imported when a name of this package is first used.
 """

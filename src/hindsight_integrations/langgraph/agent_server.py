@@ -23,7 +23,7 @@ _engines: dict[Path, tuple[Hindsight, dict[str, Any]]] = {}
 _opening = Lock()
 
 
-def server_engine(directory: str | Path | None = None, **options: Any) -> Hindsight:  # noqa: ANN401 - those of `Hindsight.open`
+def server_engine(directory: str | Path | None = None, **options: Any) -> Hindsight:  # noqa: ANN401 - options of `Hindsight.open`
     """Return this process's engine for a directory; the first call opens it, and it stays open until the process ends.
 
     Share it between the graphs on an Agent Server and their store. By default it is opened with `worker=True`, which
@@ -60,7 +60,7 @@ def store_factory(
     bank: str | None = None,
     index: Paths = (WHOLE,),
     ttl: TTLConfig | None = None,
-    **options: Any,  # noqa: ANN401 - those of `Hindsight.open`
+    **options: Any,  # noqa: ANN401 - options of `Hindsight.open`
 ) -> Callable[[], AbstractAsyncContextManager[HindsightStore]]:
     """Create a store factory for `langgraph.json`. Use it to set options that `make_store` does not, such as a TTL.
 

@@ -77,7 +77,7 @@ class BankFinder:
 
     @property
     def worker(self) -> WorkerMode:
-        """The engine's worker mode: who runs queued tasks."""
+        """Return the engine's worker mode, which says who runs queued tasks."""
         return self._memory.worker
 
     def name(self, state: object, config: RunnableConfig) -> str:

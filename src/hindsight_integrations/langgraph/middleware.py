@@ -43,7 +43,7 @@ def create_restricted_tools(
     wanted: bool | Iterable[ToolVerb | str],
     asked: Mapping[str, Any],
     memory: AnyMemory,
-    **given: Any,  # noqa: ANN401 - of create_memory_tools
+    **given: Any,  # noqa: ANN401 - arguments of create_memory_tools
 ) -> list[BaseTool]:
     """Create the middleware's memory tools, restricted to the memories that its recall may return.
 
@@ -180,14 +180,14 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
 
     @property
     def name(self) -> str:
-        """The prefix of the node names and of the state key."""
+        """Return the prefix of the node names and of the state key."""
         return self._name
 
-    def before_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
+    def before_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's signature
         """Recall memories relevant to the user's message."""
         return self._recalled(self._recall.invoke(state, get_config()))
 
-    async def abefore_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
+    async def abefore_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's signature
         """Recall memories relevant to the user's message, asynchronously."""
         return self._recalled(await self._recall.ainvoke(state, get_config()))
 
@@ -213,11 +213,11 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
             await handler(_with_memories(request, update[self._key])), Command(update=update)
         )
 
-    def after_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
+    def after_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's signature
         """Retain the turn's messages."""
         return self._retain.invoke(self._with_messages_to_retain(state), get_config()) if self._retain else {}
 
-    async def aafter_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
+    async def aafter_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's signature
         """Retain the turn's messages, asynchronously."""
         return (
             await self._retain.ainvoke(self._with_messages_to_retain(state), get_config())

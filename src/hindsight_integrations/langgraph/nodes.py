@@ -1,4 +1,4 @@
-"""Graph nodes that recall, retain and settle, with their stream events and error handling."""
+"""Graph nodes that recall, retain and run queued tasks, with their stream events and error handling."""
 
 # No `from __future__ import annotations`: see state.py.
 
@@ -113,7 +113,7 @@ def _warn(met: Tolerated) -> None:
     emit(EventKind.WARNING, met.bank, node=met.where, error=met.error, missing=met.missing, remedy=met.remedy)
 
 
-READ = "__pregel_read"  # config key of the function by which LangGraph reads the graph's channels
+READ = "__pregel_read"  # config key of LangGraph's function that reads the graph's channels
 
 Update = dict[str, Any]
 Run = Callable[[Any, RunnableConfig], Update]
@@ -146,7 +146,7 @@ class MemoryNode(Runnable[Any, Update]):
         """Return a copy of the node for direct calls, which does not check that a graph declares the key it writes."""
         return type(self)(self.name or "", self._run, self._arun, traced=self._traced)
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002, ANN401 - LangChain's
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002, ANN401 - LangChain's signature
         """Run the node on a state."""
         given = ensure_config(config)
         check_key(given, self._writes)
@@ -156,7 +156,7 @@ class MemoryNode(Runnable[Any, Update]):
         with set_config_context(given) as context:
             return context.run(self._untraced, input, given)
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002, ANN401 - LangChain's
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002, ANN401 - LangChain's signature
         """Run the node on a state, asynchronously."""
         given = ensure_config(config)
         check_key(given, self._writes)
@@ -315,7 +315,7 @@ def create_recall_node(
     if form is RecallOutput.MESSAGES and output_key in {messages_key, "memories"}:
         raise InvalidRequest(
             "output_key",
-            f"{output_key!r} would keep messages with memories in them",
+            f"{output_key!r} must not hold the messages of a prompt, which contain recalled memories",
             'Name a separate key, such as "llm_input_messages".',
         )
     asked = with_defaults(accept_options(options, STANDING_RECALL), PROMPT_DEFAULTS)
@@ -422,8 +422,8 @@ def create_retain_node(
             setting.
         extract: when facts are extracted: "turn", at once; "idle", together with other turns of the conversation, when they
             fill a passage or it has been quiet for 5 minutes; "session", when `tasks.settle` or a settle node ends the
-            session, at the latest after an hour of quiet. Until then recall finds the messages themselves. The worker extracts them,
-            or else a later turn of the bank.
+            session, at the latest after an hour of quiet. Until then recall finds the messages themselves. A worker
+            extracts them; without a worker, a later turn of the bank does.
         context: describes the conversation to the extraction model ("support chat").
         tags: visibility tags of the retained memories.
         messages_key: the state key of the messages.

@@ -154,7 +154,7 @@ class Keys:
 
 
 def joined(known: list[Any] | None, new: list[Any] | None) -> list[Any]:
-    """Merge the moves that the nodes of one step write, sorted by number (a reducer); None clears the list."""
+    """Reducer: merge the moves written in one step, sorted by number; None clears the list."""
     if new is None:
         return []
     return sorted([*(known or ()), *new], key=lambda move: int(move["number"]))
@@ -192,7 +192,7 @@ def operation_of(asked: Question, config: RunnableConfig) -> str:
 
 
 def _typed(name: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - LangGraph accepts any class with annotations
-    return TypedDict(f"Reflect{name}", dict(fields), total=False)  # type: ignore[operator] # the keys are the user's
+    return TypedDict(f"Reflect{name}", dict(fields), total=False)  # type: ignore[operator] # the caller chooses the keys
 
 
 def changing(moves: Iterable[State]) -> list[dict[str, Any]]:
@@ -230,7 +230,7 @@ class ReflectNodes:
         fresh: Update = {keys.query: "", keys.messages: [], "answered": {}, "moves": None, "approved": []}
         unasked: Update = {keys.answer: "", keys.reflection: {}, "of_bank": "", "underway": {}}
 
-        def begun(stages: Any, asked: Question, config: RunnableConfig) -> Any:  # noqa: ANN401 - either face
+        def begun(stages: Any, asked: Question, config: RunnableConfig) -> Any:  # noqa: ANN401 - sync or async stages
             return stages.recall(asked.text, **self.options, operation=operation_of(asked, config))
 
         def run(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the user's state type
@@ -281,11 +281,11 @@ class ReflectNodes:
     def movement(self, name: str) -> MemoryNode:
         """Create the node that reports one proposed opinion change; nothing is committed yet."""
 
-        def run(state: Any, _: RunnableConfig) -> Update:  # noqa: ANN401 - what was sent
+        def run(state: Any, _: RunnableConfig) -> Update:  # noqa: ANN401 - the argument of a Send
             _emit_opinion(state["move"], state["of_bank"], committed=False)
             return {"moves": [state["move"]]}
 
-        async def arun(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - what was sent
+        async def arun(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the argument of a Send
             return run(state, config)
 
         return MemoryNode(name, run, arun)
@@ -293,12 +293,12 @@ class ReflectNodes:
     def approve(self) -> MemoryNode:
         """Create the node that interrupts for approval of the changes, if there are any."""
 
-        def run(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is made at run time
+        def run(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is built at run time
             _check_same(self.where.name(state, config), state)  # the run may be resumed by another user
             changes = changing(state.get("moves") or ())
             return {"approved": _ask_approval(state["answered"], changes) if changes else []}
 
-        async def arun(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is made at run time
+        async def arun(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is built at run time
             return run(state, config)
 
         return MemoryNode("approve", run, arun)
@@ -306,7 +306,7 @@ class ReflectNodes:
     def commit(self) -> MemoryNode:
         """Create the node that assesses the opinions with the current evidence and commits them."""
 
-        def committed(stages: Any, state: State) -> Any:  # noqa: ANN401 - either face
+        def committed(stages: Any, state: State) -> Any:  # noqa: ANN401 - sync or async stages
             approved = state["approved"] if self.approval else None
             return stages.commit(state["answered"], approved=approved, **self.options)
 
@@ -340,7 +340,7 @@ class ReflectNodes:
         on_error = self.on_error if missing else OnError.RAISE
         lost: Update = {"answered": {}, "moves": None, "approved": []}
 
-        def run(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is made at run time
+        def run(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is built at run time
             written: Update = {}
             with tolerated(on_error, node=name, bank=state["of_bank"], missing=missing):
                 bank = self.where.open(state, config)
@@ -348,7 +348,7 @@ class ReflectNodes:
                 written |= update(stage(bank.reflect_stages, state), bank.name)
             return written or lost
 
-        async def arun(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is made at run time
+        async def arun(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is built at run time
             written: Update = {}
             with tolerated(on_error, node=name, bank=state["of_bank"], missing=missing):
                 bank = await self.where.aopen(state, config)
@@ -453,12 +453,12 @@ def _route_step(state: State) -> str:
 
 
 def _route_answered(state: State) -> str:
-    """Route from the answer to assess; END if it contains no opinion."""
+    """Route from the answer to assess; END if the answer proposes no opinion."""
     return "assess" if state["answered"] else END
 
 
 def _route_assessed(state: State) -> str | list[Send]:
-    """Send each opinion to the node of its movement; go straight to commit if there are none, as in a replayed turn."""
+    """Send each proposed opinion to the node of its movement. Route to commit if there are none, as in a replayed turn."""
     if not state["answered"]:
         return END
     moves = state["answered"]["moves"]

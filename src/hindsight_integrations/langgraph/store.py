@@ -253,7 +253,7 @@ _RESERVED = "langgraph"  # LangGraph does not allow this as the first label
 
 
 def item_texts(value: Mapping[str, Any], paths: Paths) -> tuple[str, ...]:
-    """Return the texts at these paths, in order; "$" gives the whole value as readable lines, and False no texts."""
+    """Return the texts at these paths, in order; "$" returns the whole value as readable lines, and False returns no texts."""
     if paths is False:
         return ()
     return tuple(
@@ -422,8 +422,8 @@ def _checked_paths(given: object, field: str) -> Paths:
     if isinstance(given, Mapping):
         raise InvalidRequest(
             field,
-            "LangGraph's IndexConfig is not supported; the engine has the embedder",
-            "Pass the embedder to Hindsight.open(embeddings=...), and only the fields here.",
+            "LangGraph's IndexConfig is not supported, because the engine has its own embedder",
+            "Pass the embedder to Hindsight.open(embeddings=...), and pass a list of paths here.",
         )
     if (
         isinstance(given, str)
@@ -441,7 +441,7 @@ def _checked_ttl_config(given: TTLConfig | None) -> TTLConfig | None:
         return None
     if not isinstance(given, Mapping):
         raise InvalidRequest(
-            "ttl", f"{shown(given)} is not a configuration", 'Pass {"default_ttl": 60}, in minutes.'
+            "ttl", f"{shown(given)} is not a TTL configuration", 'Pass {"default_ttl": 60}, in minutes.'
         )
     if given.get("default_ttl") is not None:
         _checked_minutes(given["default_ttl"])

@@ -202,7 +202,7 @@ class MemoryTool(BaseTool):
         *given: str,
         config: RunnableConfig,
         run_manager: CallbackManagerForToolRun | None = None,
-        **arguments: Any,  # noqa: ANN401 - as the schema has them
+        **arguments: Any,  # noqa: ANN401 - as declared by the schema
     ) -> Reply:
         del run_manager  # LangChain itself calls the callbacks
         call = self._call(given, arguments, config)
@@ -219,7 +219,7 @@ class MemoryTool(BaseTool):
         *given: str,
         config: RunnableConfig,
         run_manager: AsyncCallbackManagerForToolRun | None = None,
-        **arguments: Any,  # noqa: ANN401 - as the schema has them
+        **arguments: Any,  # noqa: ANN401 - as declared by the schema
     ) -> Reply:
         del run_manager
         call = self._call(given, arguments, config)
@@ -297,7 +297,7 @@ FIRST_DAY, LAST_DAY = date(1000, 1, 1), date(9000, 1, 1)
 Injected = Annotated[Any, SkipValidation, InjectedToolArg, PlainSerializer(lambda _: None)]
 
 
-def _described(name: str, default: Any = ..., **bounds: Any) -> Any:  # noqa: ANN401 - as pydantic's Field
+def _described(name: str, default: Any = ..., **bounds: Any) -> Any:  # noqa: ANN401 - pydantic's Field signature
     return Field(default, description=tool_descriptions()[name], **bounds)
 
 

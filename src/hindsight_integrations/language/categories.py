@@ -34,11 +34,11 @@ _HOW_RECORDED = frozenset(
 """Words that only describe the recording; not "total", "average" or "weekly", which change the meaning of a value."""
 _OF_KIND: Mapping[RecordKind, frozenset[str]] = {
     RecordKind.EXPENSE: KIND_WORDS[RecordKind.EXPENSE]
-    - {"payment"},  # a car payment is not the price of a car
+    - {"payment"},  # kept, because a car payment is not the price of a car
     RecordKind.INCOME: frozenset({"income", "earning"}),
     RecordKind.QUANTITY: frozenset({"measurement", "taken"}),
     RecordKind.GOAL: KIND_WORDS[RecordKind.GOAL]
-    # The unit already contains the period.
+    # The record's unit already contains the period ("USD/week").
     | {"weekly", "monthly", "yearly", "annual", "spending", "expense"},
     RecordKind.TASK: frozenset({"task", "todo"}),
     RecordKind.EVENT: frozenset({"appointment"}),
@@ -69,7 +69,9 @@ def category_name(stated: str, kind: RecordKind) -> str:
     words = name.split()
     said = [place for place, word in enumerate(words) if not _is_generic(word, kind)]
     core = " ".join(words[said[0] : said[-1] + 1]) if said else name
-    return core if core == stated else category_name(core, kind)  # the specific part may be qualified itself
+    return (
+        core if core == stated else category_name(core, kind)
+    )  # the specific part may contain general words itself
 
 
 @lru_cache(maxsize=16_384)

@@ -111,7 +111,7 @@ def possible_names(text: str, languages: Sequence[Language]) -> list[str]:
 
 
 _TOKEN = re.compile(r"[\w][\w./&@+'\u2019-]*[\w]|\w")
-_ABBREVIATED = 3  # letters: "Dr. Sommer" is one name, "... and Bo. Key points ..." are two sentences
+_ABBREVIATED = 3  # maximum letters of an abbreviation: "Dr. Sommer" is one name, "... and Bo. Key points ..." are two sentences
 _OWNER = re.compile(r"['\u2019]s?$")
 
 

@@ -1,4 +1,4 @@
-"""Detect kinds of questions: for a cause, a fact, everything remembered, or along a chain of possessives."""
+"""Detect kinds of questions: those that ask for a cause, for a fact or for everything remembered, and chains of possessives."""
 
 from __future__ import annotations
 

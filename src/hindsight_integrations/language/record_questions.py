@@ -34,8 +34,8 @@ UNKNOWN_WORDS = 1  # maximum number of unknown words in a question that lists a 
 LEAST_PART = 4
 # Minimum number of letters (chosen by hand) of the first part of a compound, such as "Rad" of Radkilometer.
 LEAST_FORM = 3
-CLOSE = 86  # minimum similarity of a misspelling in percent (chosen by hand); "autbus" for "autobus"
-CLOSE_LETTERS = 5  # minimum number of letters of a misspelling (chosen by hand)
+CLOSE = 86  # minimum similarity of a misspelling in percent (chosen by hand), as "autbus" for "autobus"
+CLOSE_LETTERS = 5  # minimum number of letters of a word that may be a misspelling (chosen by hand)
 MAJORITY = 0.6  # minimum share of one category among the best memories that contain a word of the question
 
 VALUED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
@@ -43,7 +43,7 @@ VALUED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
 MONEY = (RecordKind.EXPENSE, RecordKind.INCOME)
 """Kinds whose values are amounts of money."""
 _NAMED_ALONE = (RecordKind.TASK, RecordKind.EVENT, RecordKind.DOCUMENT_ITEM)
-"""Kinds that a question may name by category only: "which chores are left", "the items on the agenda"."""
+"""Kinds that a question may name by a category only: "which chores are left", "the items on the agenda"."""
 T = TypeVar("T")
 
 Best: TypeAlias = tuple[str, Collection[tuple[RecordKind, str]]]
@@ -61,7 +61,7 @@ PARTS_OF = {
     ),
     "meals": frozenset({"breakfast", "brunch", "dinner", "lunch"}),
 }  # fmt: skip
-"""The specific things included in a more general thing."""
+"""The specific things that a more general thing includes."""
 NEVER_SUMMED = frozenset(
     {
         "weight",
@@ -174,15 +174,16 @@ class KnownThings:
         return {whole} if whole else set(filter(None, map(self.thing, category.name.split())))
 
     def _stems(self, words: str, kind: RecordKind) -> list[tuple[str, ...]]:
-        """Return (language, *stems) of the words for each language but English.
+        """Return (language, *stems) of the words for each language except English.
 
-        English uses singular and plural forms (`category_key`), because its stemmer conflates university and universe.
+        English uses singular and plural forms (`category_key`), because its stemmer would conflate university and
+        universe.
         """
         key = category_key(words, kind).split()
         return [(language.code, *map(language.stem, key)) for language in self._inflected] if key else []
 
     def _own_parts(self, category: RecordCategory, categories: Sequence[RecordCategory]) -> list[str]:
-        """Return the words of a multi-word name that identify the category alone: "choir" of choir practice."""
+        """Return the words of a multi-word name that identify the category alone, such as "choir" for choir practice."""
         words = category.name.lower().split()
         if len(words) < 2:
             return []
@@ -220,7 +221,7 @@ class KnownThings:
         return any(converts(unit, other) for category in of_kind for other in category.units)
 
     def adds_up(self, subject: Subject) -> bool:
-        """Return whether a subject's values may be summed: not weights, and not rates."""
+        """Return whether a subject's values may be summed; measurements such as a weight, and rates, may not."""
         of_kind = [c for c in self.of_kind(subject.kind) if c.name in subject.categories]
         return not any(self._things[c.name] & NEVER_SUMMED or any("/" in u for u in c.units) for c in of_kind)
 
@@ -381,7 +382,7 @@ class _Question:
         return [subject for unit in units if (subject := self.known.measured_in(unit))]
 
     def subjects_of_memories(self, best: Sequence[Best]) -> list[Subject]:
-        """Return the commonest category of memories that share an unknown word with the question, such as "tank"."""
+        """Return the most common category among memories that share an unknown word with the question, such as "tank"."""
         stems = {each.stem(word) for word in self.unknown_words() for each in self.languages}
         alike = [
             set(sorts)
@@ -408,7 +409,7 @@ class _Question:
 
     @property
     def period(self) -> Granule | None:
-        """The day, week or month by which the question groups, in addition to its time."""
+        """The day, week or month by which the question groups the records, in addition to its time."""
         periods = {word: period for each in self.languages for word, period in each.records.periods.items()}
         return next((periods[word] for word in self.words if word in periods), None)
 

@@ -15,7 +15,9 @@ _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:-[^\W\d_]+)*")
 _INSIDE = re.compile(r"(?<=[^\W_] |[,;:)] )[^\W\d_]['\u2019\w]+")  # a word inside a sentence
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 _LASTING = {Unit.MINUTE: 1, Unit.HOUR: 60, Unit.DAY: 1, Unit.WEEK: 7}
-"""Durations in minutes (minutes, hours) or days (days, weeks): two weeks equal fourteen days."""
+"""The size of a time unit, in minutes for minutes and hours, and in days for days and weeks; so two weeks equal
+fourteen days.
+"""
 
 
 @dataclass(frozen=True, slots=True)

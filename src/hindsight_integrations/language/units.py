@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pint import UnitRegistry
 
 
-_UNITS = {  # CLDR's unit -> symbol
+_UNITS = {  # CLDR's unit: symbol
     "duration-second": "s",
     "duration-minute": "min",
     "duration-hour": "h",
@@ -71,7 +71,7 @@ def _locales() -> list[str]:
 
 @cache
 def unit_names() -> Mapping[str, str]:
-    """Return symbols by case-folded full name, singular and plural."""
+    """Return the symbols of units by case-folded full name, singular and plural."""
     from babel.units import format_unit
 
     found: dict[str, str] = {}
@@ -189,7 +189,7 @@ def may_be_written(code: str, sign: str) -> bool:
 
 _PREFIXES = {"": "", "nano": "n", "micro": "µ", "milli": "m", "centi": "c", "deci": "d", "kilo": "k"}
 _PREFIXES |= {"mega": "M", "giga": "G", "tera": "T", "peta": "P"}
-_ROOTS = {  # pint's unit -> (symbol, symbols of the allowed prefixes)
+_ROOTS = {  # pint's unit: (symbol, symbols of the allowed prefixes)
     "second": ("s", "nµm"),
     "minute": ("min", ""),
     "hour": ("h", ""),

@@ -476,7 +476,7 @@ class Feed:
             yield _with_vectors(rows)
 
     def vectors_of(self, ids: IntArray) -> tuple[IntArray, Matrix]:
-        """Return the row ids that have a vector, ascending, (n,), and these vectors, (n, dimension)."""
+        """Return which of these row ids have a vector, ascending, (n,), and their vectors, (n, dimension)."""
         rows = self._connection.execute(_VECTORS_OF, {"bank": self._bank, "ids": ids.tolist()}).all()
         return _with_vectors(rows) if rows else (np.empty(0, np.int64), np.empty((0, 0), np.float32))
 

@@ -39,7 +39,7 @@ class WholeSetChatStore(SQLAlchemyChatStore):  # type: ignore[misc] # see bank.p
     messages are ordered by the clock, which may go backwards; and concurrent first calls fail because the table is missing.
     """
 
-    async def _initialize(self) -> Any:  # noqa: ANN401 - as LlamaIndex's: sessions and table
+    async def _initialize(self) -> Any:  # noqa: ANN401 - LlamaIndex's signature: sessions and table
         async with _setting_up.alone({str(self._async_engine.url)}):
             return await super()._initialize()
 
@@ -86,8 +86,8 @@ def chat_store_beside(bank: BankReference) -> AnyChatStore:
     if is_database(bank.place):
         raise InvalidRequest(
             "chat_store",
-            "a memory on PostgreSQL or behind a server has no data directory for chats here",
-            "Pass one: SQLAlchemyChatStore('chats', async_database_uri='postgresql+psycopg://...').",
+            "a bank on PostgreSQL or behind a server has no local data directory in which to store chats",
+            "Pass a chat store: SQLAlchemyChatStore('chats', async_database_uri='postgresql+psycopg://...').",
         )
     if bank.place.startswith(":memory:"):
         with _looking_up:
@@ -101,7 +101,7 @@ def chat_store_beside(bank: BankReference) -> AnyChatStore:
     return WholeSetChatStore(CHATS_TABLE, async_engine=engine)
 
 
-def _overwriting(connection: Any, record: object) -> None:  # noqa: ANN401 - of the driver
+def _overwriting(connection: Any, record: object) -> None:  # noqa: ANN401 - the driver's own types
     """Make SQLite overwrite deleted content, instead of only marking the pages as free."""
     del record
     connection.execute("PRAGMA secure_delete = ON").close()
@@ -132,7 +132,7 @@ def loaded_chat_store(given: object) -> AnyChatStore | None:
         return SimpleChatStore.model_validate({"store": given["store"]})
     raise InvalidRequest(
         "chat_store",
-        f"the memory's {shown(given.get('class_name'))} was not serialised with it",
+        f"the {shown(given.get('class_name'))} was not serialised with the memory",
         "Pass it again: HindsightMemory.from_dict(stored, chat_store=...).",
     )
 

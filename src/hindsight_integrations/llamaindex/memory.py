@@ -68,7 +68,8 @@ MEMORY_TOKENS = PROMPT_DEFAULTS["max_tokens"]
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
 _chats = InFlight()  # serialises updates of a chat, so that no outdated list is retained
-# For synchronous callers; shared, since chat stores may keep connections that are bound to a loop.
+# The event loop for synchronous callers. It is shared, because chat stores may keep connections that are
+# bound to a loop.
 _loop = SharedLoop()
 R = TypeVar("R")
 
@@ -107,8 +108,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         background: with a model, do not wait for extraction; see the bank's `retain`.
         extract: when facts are extracted: "turn", at once; "idle", together with other turns of the chat, when they fill a
             passage or the chat has been quiet for 5 minutes; "session", when `flush` ends the session, at the latest after an
-            hour of quiet. Until then recall finds the messages themselves. The worker extracts them, or else a later turn of
-            the bank.
+            hour of quiet. Until then recall finds the messages themselves. A worker
+            extracts them; without a worker, a later turn of the bank does.
         use_memory: with False, nothing is recalled, and messages that are put are never retained. It can be set at any time:
             `memory.use_memory = False`. The chat history is kept in both cases.
         chat_store: a sync or async LlamaIndex chat store for the history; None means a file next to the bank.
@@ -203,7 +204,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         """
         return cls(bank, **options)
 
-    async def aget(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ANN401 - LlamaIndex's
+    async def aget(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ANN401 - LlamaIndex's signature
         """Return the newest turns that fit in the limit, with memories relevant to the question.
 
         Args:
@@ -306,7 +307,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
                 )
             dispatcher.event(retained(bank.name, result))
 
-    def get(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ANN401 - LlamaIndex's
+    def get(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ANN401 - LlamaIndex's signature
         """Synchronous version of `aget`."""
         return list(_waited_for(self.aget(input, **kwargs)))
 
@@ -341,7 +342,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         query = (question or last).strip()
         if not query or not self.memory_tokens or not self.use_memory:
             return []
-        # A turn is the same before its question is put (chat engines), after that, and after its answer (agents).
+        # Chat engines call this before the question is put; agents call it after the question or the answer
+        # is put. The key of the turn is the same in all three cases.
         turn = (len(asked) - (query == last), query)
         bank: AsyncMemoryBank = self.bank
         async with _chats.alone({(bank.reference, self.session_id, "recall")}):
@@ -366,7 +368,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
             return self._lines
 
     def _block(self, lines: Sequence[str], room: int) -> str:
-        """Return the block of the best memories that fit; empty if none fits."""
+        """Return the text block with the best memories that fit; empty if none fits."""
         for most in range(len(lines), 0, -1):
             block = memories_block(lines[:most])
             if self._count(block + GAP) <= room:

@@ -50,10 +50,10 @@ EARLIER_MESSAGES = 20  # number of retained messages passed as context of new on
 
 
 def settled(window: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Return the window's messages in finished turns, those that are answered or followed by another user message.
+    """Return the window's messages that belong to finished turns: turns with an answer, or followed by another user message.
 
-    A question that is passed separately is at the window's end, and may never become part of the chat; it counts as part
-    of the open turn.
+    A question that LlamaIndex passes separately is at the end of the window and may never be added to the chat, so it
+    belongs to the unfinished turn.
     """
     messages = _without_echo(window)
     answered = _answered(messages)
@@ -62,7 +62,7 @@ def settled(window: Sequence[ChatMessage]) -> list[ChatMessage]:
 
 
 def turn(window: Sequence[ChatMessage]) -> tuple[int, str]:
-    """Return the number of the window's last turn, from 1, and its user message; repeated reads give the same result."""
+    """Return the number of the window's last turn, from 1, and its user message. Repeated reads return the same values."""
     asked = [message for message in _without_echo(window) if message.role == "user"]
     return len(asked), str(asked[-1].content or "").strip() if asked else ""
 
@@ -81,7 +81,7 @@ def _answered(messages: Sequence[ChatMessage]) -> int:
 
 
 def _once(window: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """Drop immediate repetitions, which occur if a put stored its message, but its flush failed and the put was retried."""
+    """Drop immediate repetitions, which occur when a put stored its message, its flush failed and the put was retried."""
     once: list[ChatMessage] = []
     for message in window:
         if not (once and _same(once[-1], message)):
@@ -112,8 +112,8 @@ class ChatWindow:
     """The known messages of one chat, and those that are not retained yet.
 
     A message without an id is identified by its text and its occurrence number, as in threads.follow. Each window is
-    aligned with the messages seen before at the largest overlap. So no message is retained twice, and a repeated message
-    is distinguished from the earlier one unless the messages around it repeat too.
+    aligned with the messages seen before at the largest overlap. No message is therefore retained twice, and a repeated
+    message counts as a new one unless the messages around it are repeated too.
 
     Attributes:
         seen: a hash per known message, in order.
@@ -134,7 +134,7 @@ class ChatWindow:
         self._take(_read(settled(messages)))
 
     def take_flushed(self, messages: Sequence[ChatMessage]) -> None:
-        """Add messages that have just left the window, after those that left it before."""
+        """Add messages that have just left the window, in the order in which they left."""
         if given := _read(_once(messages)):
             self.flushed = self._take(given) + len(given)
 
@@ -168,7 +168,7 @@ class ChatWindow:
         return start
 
     def _place(self, digests: Sequence[str]) -> int | None:
-        """Return the first position at which the messages match the known ones; None for a different chat, as after `set`."""
+        """Return the first position at which the messages match the known ones; None for a different chat."""
         for start in range(len(self.seen)):
             if all(seen == each for seen, each in zip(self.seen[start:], digests, strict=False)):
                 return start
@@ -223,8 +223,8 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
         background: with a model, do not wait for extraction; see the bank's `retain`.
         extract: when facts are extracted: "turn", at once; "idle", together with other turns of the chat, when they fill a
             passage or the chat has been quiet for 5 minutes; "session", when the bank's `tasks.settle` ends the session, at
-            the latest after an hour of quiet. Until then recall finds the messages themselves. The worker extracts them, or
-            else a later turn of the bank.
+            the latest after an hour of quiet. Until then recall finds the messages themselves. A worker
+            extracts them; without a worker, a later turn of the bank does.
         chat_store: the Memory's chat store. With it, equal messages are distinguished after a restart too, and messages
             left by a killed process are retained.
         tokenizer_fn: the Memory's tokenizer, a function from a text to its tokens; None means LlamaIndex's global one.

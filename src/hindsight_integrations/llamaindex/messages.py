@@ -317,7 +317,7 @@ def _steps(messages: Sequence[ChatMessage]) -> list[MessageStep]:
 
 
 def _awaits(step: MessageStep, result: ChatMessage) -> bool:
-    """Return whether a step has an unanswered call that this result answers; without ids, results match in order."""
+    """Return whether a step has an unanswered tool call that this result answers. Without call ids, results match in order."""
     asked = [_call_id(call) for call in calls(step[0])]
     answered = [result.additional_kwargs.get("tool_call_id") for result in step[1:]]
     answers = result.additional_kwargs.get("tool_call_id")

@@ -121,7 +121,9 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy does not f
         try:
             found = bank.recall(text, **(self._options | {"embedding": self._embedding(query_bundle)}))
         except WrongDimension as error:
-            _LOG.info("the query bundle's vector is another model's, and is not used: %s", error.reason)
+            _LOG.info(
+                "ignored the query bundle's vector, because it comes from another model: %s", error.reason
+            )
             found = bank.recall(text, **self._options)
         return self._nodes(found)
 
@@ -130,7 +132,9 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy does not f
         try:
             found = await bank.recall(text, **(self._options | {"embedding": self._embedding(query_bundle)}))
         except WrongDimension as error:
-            _LOG.info("the query bundle's vector is another model's, and is not used: %s", error.reason)
+            _LOG.info(
+                "ignored the query bundle's vector, because it comes from another model: %s", error.reason
+            )
             found = await bank.recall(text, **self._options)
         return self._nodes(found)
 

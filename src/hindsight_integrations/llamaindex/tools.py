@@ -122,7 +122,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
             "metadata": checked_metadata({} if metadata is None else metadata),
         }
 
-    def to_tool_list(self, *args: Any, **kwargs: Any) -> list[Any]:  # noqa: ANN401 - LlamaIndex's
+    def to_tool_list(self, *args: Any, **kwargs: Any) -> list[Any]:  # noqa: ANN401 - LlamaIndex's signature
         """Return the tools, with a type that LlamaIndex's agents accept under strict type checking.
 
         Args:
@@ -131,11 +131,11 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
         """
         return list(super().to_tool_list(*args, **kwargs))
 
-    def get_metadata_from_fn_name(self, fn_name: str, spec_functions: Any = None) -> ToolMetadata | None:  # noqa: ANN401 - LlamaIndex's
-        """Describe a tool in the words of the LangGraph tools; a subclass's own tool by its docstring.
+    def get_metadata_from_fn_name(self, fn_name: str, spec_functions: Any = None) -> ToolMetadata | None:  # noqa: ANN401 - LlamaIndex's signature
+        """Describe a tool in the same words as the LangGraph tools; a tool added by a subclass is described by its docstring.
 
         Args:
-            fn_name: the name of its method.
+            fn_name: the name of the tool's method.
             spec_functions: argument of LlamaIndex's method.
         """
         texts = tool_descriptions()

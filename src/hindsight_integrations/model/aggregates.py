@@ -15,21 +15,21 @@ from hindsight_integrations.model.rows import Tabular
 from hindsight_integrations.model.units import MemoryUnit
 
 WIDE = Context(prec=28, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
-"""A context in which no value of a record overflows or underflows."""
+"""A decimal context in which no value of a record overflows or underflows."""
 
-MOST_DIGITS = 100  # digits of a sum; real amounts need fewer: 1e30 plus cents has 33 [no source]
+MOST_DIGITS = 100  # maximum digits of an exact sum; real amounts need fewer (1e30 plus cents has 33)
 
 
 def exact_sum(values: Sequence[Decimal]) -> Decimal | None:
     """Sum values without rounding; the sum of an empty list is 0.
 
-    Decimal's default context has 28 digits, in which 1e30 + 0.10 is 1e30.
+    Decimal's default context keeps only 28 digits: 1e30 + 0.10 would be 1e30.
 
     Args:
         values: finite numbers.
 
     Returns:
-        None if the sum has more than `MOST_DIGITS` digits.
+        The sum; None if it has more than `MOST_DIGITS` digits.
     """
     with localcontext() as context:
         context.prec, context.traps[Inexact] = MOST_DIGITS, True
@@ -95,7 +95,7 @@ def record_row(entry: RecordEntry) -> dict[str, Any]:
 
 
 class RecordEntries(Displayed, Tabular, list[RecordEntry]):
-    """A list of records, each with its memory."""
+    """A list of records with their memories."""
 
     __slots__ = ()
 

@@ -25,13 +25,13 @@ UNDATED = np.iinfo(np.int64).min
 
 
 WAITING = len(FactType)
-"""Offset of the type code of a turn that waits for extraction, so that a selection of memories by type excludes it."""
+"""Added to the type code of a turn that waits for extraction, so that filters by memory type exclude it."""
 
 STORED = 2 * len(FactType)
-"""Offset of the type code of a stored item's text, so that a selection of memories by type excludes it."""
+"""Added to the type code of a stored item's text, so that filters by memory type exclude it."""
 
 IN_DOCUMENT = 3 * len(FactType)
-"""Offset of the type code of an item of a document, so that a selection of memories by type excludes it."""
+"""Added to the type code of an item of a document, so that filters by memory type exclude it."""
 
 
 def no_gaps() -> IntArray:
@@ -56,13 +56,13 @@ def no_hits() -> Hits:
 
 
 def fault_of_vectors(vectors: Matrix) -> str:
-    """Describe the first defect of vectors (n, dimension) that prevents computing cosines; empty if there is none.
+    """Describe the first defect of vectors (n, dimension) that makes cosines impossible to compute; empty if there is none.
 
     All vectors, from embedders and from archives, are checked here before they are stored.
     """
     if not np.isfinite(vectors).all():
         return "vectors with NaN or infinity"
-    # Infinite if float32 overflows, as it would in a cosine.
+    # The sum is infinite if float32 overflows, and a cosine would overflow in the same way.
     squares = np.einsum("ij,ij->i", vectors, vectors)
     if not np.isfinite(squares).all():
         return "a vector whose length overflows float32"

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 
-LINE = 150  # maximum characters of a repr
-QUOTED = 40  # characters of a text in a repr
-CELL = 100  # characters of a text in a table
-MOST_ROWS = 50  # rows shown per table
+LINE = 150  # maximum characters of a `repr`
+QUOTED = 40  # maximum characters of a text in a `repr`
+CELL = 100  # maximum characters of a text in a table
+MOST_ROWS = 50  # maximum rows shown per table
 
 _LEFT = ' style="text-align: left"'
 _SHORT = ' style="text-align: left; white-space: nowrap"'

@@ -1,7 +1,7 @@
-"""Documents and lists, which consist of a head and items, each with its own sources and validity (design 2.2).
+"""Documents and lists, which consist of a head and items, each with its own sources and validity.
 
-The head is an ordinary memory. Its items are units of kind DOCUMENT_ITEM with one record each, whose `category` is the field
-and whose `value` is the text. The served text consists of the head and the valid items.
+The head is an ordinary memory. Its items are units of kind DOCUMENT_ITEM with one record each, whose `category` is the
+field and whose `value` is the text. Recall returns the head together with its valid items.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def item_text(record: Record) -> str:
 
 
 def in_served_order(items: Iterable[MemoryUnit]) -> list[MemoryUnit]:
-    """Sort items by field, in the order of each field's first item, then by number."""
+    """Sort items by field, in the order in which the fields first appear, then by number."""
     numbered = sorted(items, key=lambda item: (item.number, item.id))
     fields: dict[str, int] = {}
     for item in numbered:

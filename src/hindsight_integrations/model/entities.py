@@ -28,7 +28,7 @@ class EntityType(StrEnum):
 
 
 class EntityRole(StrEnum):
-    """The role of an entity that is mentioned throughout a bank; spreading activation does not pass through it."""
+    """The role of an entity that most memories of a bank mention; spreading activation does not pass through it."""
 
     NONE = ""
     USER = "user"

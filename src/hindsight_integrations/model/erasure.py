@@ -137,7 +137,7 @@ _NUMBER_SUFFIX = (
     r"(?P<after>\s+[^\W\d_]+)?"
 )
 _UNCASED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
-"""Scripts written without spaces between words."""
+"""Matches a letter of a script that has no capitals and no spaces between words."""
 
 _BEGINS = re.compile(
     r"(?:^|[.!?…:]\s|^\S{1,40}:\s)[\"'(\u201c]*$"
@@ -192,7 +192,7 @@ class WholeNames:
         return not match["number"] or not (self._is_part(match) or _spelled(match) in self._longer)
 
     def _is_part(self, match: re.Match[str]) -> bool:
-        """Return whether the number after a name belongs to it, because no counted noun follows."""
+        """Return whether the number after a name is part of the name, because no counted noun follows."""
         if match["name"][-1].isdigit():
             return False
         if _begins(match):
@@ -215,7 +215,7 @@ class WholeNames:
 
 
 def looks_like_a_name(text: str) -> bool:
-    """Return whether a text can be a name: it has a capital, a digit, or a letter of a script without capitals."""
+    """Return whether a text can be a name: it has a capital letter, a digit, or a letter of a script without capitals."""
     return any(letter.isupper() or letter.isdigit() for letter in text) or _UNCASED.search(text) is not None
 
 
@@ -225,7 +225,7 @@ def _bounded(name: str) -> str:
 
 
 def _continues(match: re.Match[str]) -> bool:
-    """Return whether a capitalised word continues the name.
+    """Return whether a capitalised word continues the name before it.
 
     In German, where all nouns are capitalised, it continues only a name at the beginning of a sentence.
     """
@@ -282,7 +282,7 @@ def identifies_any(text: str, identifiers: Collection[str]) -> bool:
 
 
 def kind_words(identifier: str) -> frozenset[str]:
-    """Return the words that people use for an identifier of this format: "phone number", "e-mail address", "card"."""
+    """Return the words that people use for an identifier of this format, such as "phone number", "e-mail address" or "card"."""
     if "@" in identifier:
         return frozenset({"email", "mail", "e", "address"})
     if not identifier.isdecimal():

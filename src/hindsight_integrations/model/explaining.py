@@ -16,8 +16,8 @@ from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import SOURCE_TURNS, Channel, Fate, Reranked, Stage, UnitTrace
 from hindsight_integrations.model.units import UnitKind
 
-DROPPED_SHOWN = 30  # lines of dropped candidates; the trace contains all
-TEXT_SHOWN = 72  # characters
+DROPPED_SHOWN = 30  # maximum number of dropped candidates shown; the trace contains all of them
+TEXT_SHOWN = 72  # maximum characters of a text
 NOTHING = "-"
 NOT_RECORDED = "Dropped candidates were not recorded; call recall(..., trace=True) to record them."
 
@@ -74,7 +74,7 @@ def timings(stages: Sequence[Stage]) -> str:
         detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items())
         rows.append((stage.name, f"{stage.milliseconds:.1f} ms", detail))
     total = sum(stage.milliseconds for stage in stages)
-    return "\n".join([f"stages  {total:.1f} ms in total; channels run concurrently", *_table(rows)])
+    return "\n".join([f"stages  {total:.1f} ms in total; the channels run concurrently", *_table(rows)])
 
 
 def notices(notes: Iterable[str]) -> str:
@@ -112,7 +112,7 @@ def _row(place: int, item: RecalledUnit, trace: UnitTrace | None) -> tuple[str, 
 
 
 def _boosts(read: Reranked) -> str:
-    """Format the factors of a score; the proof factor only for observations."""
+    """Format the factors of a score; the proof factor is shown only for observations."""
     shown = [read.recency, read.temporal] if read.proof == 1 else [read.recency, read.temporal, read.proof]
     return "*".join(f"{boost:.2f}" for boost in shown)
 

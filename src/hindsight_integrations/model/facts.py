@@ -98,12 +98,12 @@ MOST_KEYS_SHOWN = 5
 
 
 class FactPart(BaseModel):
-    """Base of facts and their parts: lenient validation, and a schema without internal texts."""
+    """Base class of facts and their parts: lenient validation, and a JSON schema without titles and docstrings."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True, json_schema_extra=bare)
 
     OTHER_NAMES: ClassVar[Mapping[str, str]] = {}
-    """Wrong names that callers often use, mapped to the right field, for the suggestion in the error."""
+    """Wrong field names that callers often use, mapped to the right ones, for the suggestion in the error."""
 
     @model_validator(mode="before")
     @classmethod
@@ -159,7 +159,7 @@ _EntityOrName = Annotated[
 
 
 class ExtractedCausalRelation(FactPart):
-    """The causal relation of this fact to another fact of the same answer."""
+    """A causal relation of this fact to another fact in the same answer."""
 
     target_fact_index: int = Field(ge=0, description="position of the other fact in the list, from 0")
     relation_type: Annotated[CausalRelation, one_of(CausalRelation)]
@@ -221,7 +221,7 @@ class NamedMemory(FactPart):
 
 
 class ExtractedChange(NamedMemory):
-    """A memory that has ended or changed (design 2.1)."""
+    """A memory that has ended or changed."""
 
     model_config = ConfigDict(json_schema_extra=_require_number)
 
@@ -243,7 +243,7 @@ _MemoryOrNumber = Annotated[
     ),
     WithJsonSchema({"anyOf": [{"minimum": 1, "type": "integer"}, {"type": "null"}]}),
 ]
-"""A named memory; a model writes only its number."""
+"""A reference to a memory; a model writes only the memory's number."""
 
 
 EXTRACTED_TYPES = (FactType.WORLD, FactType.EXPERIENCE, FactType.OPINION)

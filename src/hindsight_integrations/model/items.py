@@ -75,8 +75,8 @@ class FoundItem:
 
     Attributes:
         item: the item.
-        score: the cosine of its nearest text, in [-1, 1], raised if necessary to the score of the items ranked below it; None
-            if there was no query, or the item has no texts.
+        score: the cosine of its nearest text, in [-1, 1], raised where needed so that scores never increase down the
+            ranking; None if there was no query, or the item has no texts.
     """
 
     item: Item

@@ -92,7 +92,7 @@ class Neighbourhood:
         entities: the entities, the nearest first.
         links: the temporal, semantic and causal links between these memories, the strongest first.
         mentions: the entity links, as (unit id, entity id).
-        complete: False if `limit` left out memories or entities that can be reached from here.
+        complete: False if `limit` excluded reachable memories or entities.
     """
 
     units: tuple[MemoryUnit, ...]

@@ -109,8 +109,8 @@ MetadataTest: TypeAlias = MetadataFilter | MetadataGroup
 GivenMetadata: TypeAlias = (
     MetadataTest | Mapping[str, Any] | Sequence[MetadataTest | Mapping[str, Any]] | None
 )
-"""Metadata conditions as accepted from callers: {"channel": "mail"} (all values must be equal), {"key": ..., "value": ...,
-"operator": ...}, {"filters": [...], "condition": ...}, or a list of these, all of which must match.
+"""Metadata conditions as accepted from callers: {"channel": "mail"} (all values must be equal), {"key": ..., "value":
+..., "operator": ...}, {"filters": [...], "condition": ...}, or a list of these, all of which must match.
 """
 
 
@@ -176,7 +176,7 @@ def number_of(value: object) -> int | float | None:
 
 
 def _one_of(values: Sequence[Any]) -> Callable[[Any], bool]:
-    """Build a constant-time test for equality with one of these values."""
+    """Build a test for equality with one of these values; its cost does not depend on their number."""
     lists = [list(value) for value in values if _is_list(value)]
     texts = {value for value in values if isinstance(value, str)}
     truths = {value for value in values if isinstance(value, bool)}

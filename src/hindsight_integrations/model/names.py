@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 
 _POSSESSIVE = re.compile(r"['\u2019]s$")
-_LOWER = re.compile(r"\b[^\W\d_A-Z\u00c0-\u00de][\w]*")  # words without a capital
+_LOWER = re.compile(r"\b[^\W\d_A-Z\u00c0-\u00de][\w]*")  # words that do not begin with a capital letter
 _EDGES = re.compile(r"^\W+|[^\w.]+$")
 
 
@@ -102,7 +102,7 @@ ALSO_WORDS = frozenset(
         "young",
     ]
 )
-"""First names that are also common words; in lower case they are not treated as names."""
+"""First names that are also common words. In lower case they do not count as names."""
 
 
 def names_any(text: str, names: Iterable[str]) -> bool:
@@ -132,8 +132,8 @@ def blocking_keys(name: str) -> frozenset[str]:
     """Return the blocking keys of a normalised name: its tokens, the name, and the name without each one of its letters.
 
     Two names with an edit distance of one share a key, since removing one letter from one or both makes them equal.
-    Trigrams would find the same pairs among hundreds of others: with 100k facts, the candidate search took two thirds of a
-    retain.
+    Trigrams find the same pairs, but among hundreds of others: with 100,000 facts, that search took two thirds of the
+    time of a retain.
     """
     shortened = {name[:at] + name[at + 1 :] for at in range(len(name))} if len(name) in _EDITABLE else set()
     return frozenset(name.split()) | {f"\x01{key}" for key in (name, *shortened)}

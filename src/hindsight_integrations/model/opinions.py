@@ -98,7 +98,8 @@ class Evidence:
 
     Attributes:
         unit_id: the id of the fact.
-        sources: the people or documents that stated it; never empty (see `reflect/opinions/situation.py`).
+        sources: the people or documents that stated it; never empty (see `sources_of` in
+            `reflect/opinions/evidence.py`).
         assessment: the effect of the fact on the opinion.
         strength: the strength of the effect.
         rule: the update rule.

@@ -102,14 +102,16 @@ class ProfileChange:
 def _check_text(text: object, name: str) -> None:
     if not isinstance(text, str):
         raise InvalidRequest(
-            f"profile.{name}", f"it is {type(text).__name__}, not text", 'Pass a str; "" means none.'
+            f"profile.{name}", f"must be a string, not {type(text).__name__}", 'Pass a str; "" means none.'
         )
 
 
 def _check_character(given: object) -> None:
     if not isinstance(given, Disposition | BigFive):
         raise InvalidRequest(
-            "profile.disposition", f"it is {type(given).__name__}", "Pass a Disposition or a BigFive."
+            "profile.disposition",
+            f"{type(given).__name__} is not a disposition",
+            "Pass a Disposition or a BigFive.",
         )
 
 

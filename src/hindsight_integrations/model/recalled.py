@@ -89,7 +89,7 @@ class RecalledUnit(Displayed):
 
     @property
     def when(self) -> str:
-        """The time at which it happened or is planned, as seen from the question, or else its mention time, in words."""
+        """The time of the event, past or planned, or else the mention time, in words relative to the question."""
         return readable_time(self.unit.occurred, self.unit.mentioned_at, self.asked_at)
 
     @property
@@ -117,7 +117,7 @@ class RecalledUnit(Displayed):
 
     @property
     def ranks(self) -> str:
-        """The channels that found it with their ranks ("semantic 1, keyword 2"), or else the reason in words."""
+        """The channels that found it with their ranks ("semantic 1, keyword 2"); if there are none, the reason in words."""
         hits = ", ".join(f"{channel.value} {hit.rank}" for channel, hit in self.channels.items())
         return hits or self.reason.words
 

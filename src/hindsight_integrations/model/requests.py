@@ -122,12 +122,12 @@ class TextForm(StrEnum):
 
 
 class RelevanceLevel(StrEnum):
-    """The point at which recall stops adding memories from the ranking."""
+    """Which memories of the ranking recall returns."""
 
     ALL = "all"
-    """The end of the budget."""
+    """As many as fit the budget."""
     LIKELY = "likely"
-    """The last memory with evidence of relevance; the result may be empty."""
+    """Only those with evidence of relevance; the result may be empty."""
 
 
 class ResultOrder(StrEnum):
@@ -140,7 +140,7 @@ class ResultOrder(StrEnum):
 
 
 class TagsMatch(StrEnum):
-    """The mode in which a query's tags select units. `any` and `all` also select untagged units; `exact` compares whole sets."""
+    """How a query's tags select units. `any` and `all` also select untagged units; `exact` compares whole sets."""
 
     ANY = "any"
     ALL = "all"

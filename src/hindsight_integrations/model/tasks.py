@@ -54,14 +54,17 @@ class WorkerMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A group of tasks that run together: a new task postpones those that wait, so that the group is due after a pause.
+    """A group of tasks that run together.
 
-    If there is no room for a new task beside those that wait, they are due now, and the new one waits for others.
+    A new task postpones the waiting ones, so that the group is due after a pause.
+
+    If a new task does not fit in `room` beside the waiting ones, these are due at once, and the new task starts another
+    group.
 
     Attributes:
         name: the name of the group, unique within bank and kind.
         size: the size of the task.
-        room: the maximum total size of the tasks that wait, in the same unit.
+        room: the maximum total size of the waiting tasks, in the same unit.
     """
 
     name: str
@@ -73,15 +76,15 @@ class Batch:
 class TaskWrite:
     """A task to enqueue.
 
-    A bank has at most one task of a kind and key. If a keyed task is enqueued again while PENDING, it keeps its due time;
-    while LEASED, it runs again `delay` after its completion; when DONE or DEAD, it starts over. The new payload replaces the
-    earlier one, and a non-empty reason the earlier reason.
+    A bank has at most one task of a kind and key. If a keyed task is enqueued again while PENDING, it keeps its due
+    time; while LEASED, it runs again `delay` after its completion; when DONE or DEAD, it starts over. The new payload
+    replaces the earlier one. A non-empty reason replaces the earlier reason.
 
     Attributes:
         kind: the kind, which selects the handler.
         payload: the handler's input as JSON.
-        delay: the time from the commit until the task is due, by the ledger's clock. The delay of a keyed
-            or batched task collects repeated requests, and `settle` ignores it.
+        delay: the time from the commit until the task is due, by the ledger's clock. Requests made during the delay of
+            a keyed or batched task share one run; `settle` ignores the delay.
         reason: the reason for the task, in human-readable form.
         key: the subject of the task, if one task serves all requests for it; empty if each request is a separate task.
         batch: the group of tasks with which it runs; None for a task that runs alone.

@@ -21,7 +21,7 @@ class Channel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChannelHit:
-    """The position of a unit in one channel: its rank from 1, and its score in that channel."""
+    """The rank of a unit in one channel, from 1, and its score there."""
 
     rank: int
     score: float
@@ -75,14 +75,14 @@ class UnitTrace:
         text: the text of the unit; empty if it was erased during the recall.
         fate: the outcome.
         reason: the reason for the outcome in words; empty if it was returned.
-        channels: its position in each channel, even if the channel's list was cut above it.
-        tokens: its number of tokens, for a document including its items.
+        channels: its rank and score in each channel that found it, even if the channel's list was cut above it.
+        tokens: its number of tokens; for a document, items included.
         fused: its fused score, which also includes evidence other than ranks; 0 if every channel that found it was cut
             above it.
         score: its final score; None if it was dropped earlier.
         reranked: the parts of its reranked score; None if it was not reranked.
         rank: its position in the result, from 1; None if it was not returned.
-        told: its position in the search of source turns; None if it has none, or they did not match.
+        told: its rank in the search of source turns; None if that search did not find it.
     """
 
     unit_id: str

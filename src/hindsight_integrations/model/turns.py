@@ -10,10 +10,12 @@ from enum import StrEnum
 
 
 class OnFork(StrEnum):
-    """The treatment of memories made from messages that a fork dropped, such as a regenerated answer or an edited question."""
+    """What happens to memories made from messages that a fork dropped, such as a regenerated answer or an edited question."""
 
     SUPERSEDE = "supersede"
-    """They are closed, and memories that they had ended become valid again; returning to the first branch reverses both."""
+    """They become invalid, and memories that they had ended become valid again; returning to the first branch reverses
+    both.
+    """
     KEEP = "keep"
     """They stay valid."""
 
@@ -103,9 +105,9 @@ class SourceTurn:
         role: the speaker's role.
         said_at: the time of the message (aware UTC).
         tags: the visibility tags of its retain, sorted.
-        memories: the row ids of the memories made from it, including closed ones, ascending; empty while it waits for
+        memories: the row ids of the memories made from it, including invalid ones, ascending; empty while it waits for
             extraction.
-        history: True if all memories made from it are closed.
+        history: True if all memories made from it are invalid.
     """
 
     thread: str
@@ -129,7 +131,7 @@ CHATS_TABLE = "chat_messages"  # table of LlamaIndex's SQLAlchemyChatStore; it h
 
 
 def chat_key(bank: str, session: str) -> str:
-    """Return the key of a chat, which is unambiguous for any characters in the two names."""
+    """Return the key of a chat. It is unique whatever characters the two names contain."""
     return json.dumps([bank, session])
 
 

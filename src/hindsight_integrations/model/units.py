@@ -17,7 +17,7 @@ NAMESPACE = UUID("6f1f8a0e-6c0f-5c57-9d4c-6a3f0e2b7d11")
 
 
 class FactType(StrEnum):
-    """The network of a unit (paper section 3.1)."""
+    """The network of a unit, which is the kind of statement it makes (paper section 3.1)."""
 
     WORLD = "world"
     EXPERIENCE = "experience"
@@ -35,7 +35,7 @@ OBSERVED_NETWORKS = (FactType.WORLD, FactType.EXPERIENCE)
 
 
 TOLD_NETWORKS = tuple(network for network in FactType if network is not FactType.OBSERVATION)
-"""All networks except observations: used for links and hubs, and by default for recall."""
+"""All networks except observations: used for links and hubs, and searched by recall by default."""
 
 
 class UnitKind(StrEnum):

@@ -19,7 +19,7 @@ PROBE = "How long is a vector?"
 
 
 class ClientEmbedder:
-    """Embedder for a vendor's client. As thread-safe as the client.
+    """Embedder for a vendor's client. It is thread-safe if the client is.
 
     Args:
         name: the name that banks record.

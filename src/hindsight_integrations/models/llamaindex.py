@@ -206,7 +206,7 @@ _TOKENS_OUT = (
     "candidates_token_count",
     "eval_count",
 )
-_DETAILS = ("prompt_tokens_details", "input_tokens_details")  # OpenAI's, of the usage
+_DETAILS = ("prompt_tokens_details", "input_tokens_details")  # fields of OpenAI's usage object
 _CACHED = (
     "cached_tokens",
     "cache_read_input_tokens",
@@ -219,7 +219,7 @@ _ENDS = (
     "incomplete_details",
     "delta",
     "messageStop",
-)  # in OpenAI's responses, and in events of Anthropic's and Bedrock's streams
+)  # where OpenAI's responses and the stream events of Anthropic and Bedrock contain them
 
 
 def field_of(holder: object, name: str) -> object:

@@ -142,7 +142,7 @@ def _load(weights: ResolvedWeights) -> Loaded:
     tokenizer.enable_truncation(MAX_LENGTH)
     tokenizer.no_padding()
     options = SessionOptions()
-    # `rows` runs several inputs in parallel instead, which is faster.
+    # One thread per call, because `rows` runs several inputs in parallel, which is faster.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     return tokenizer, InferenceSession(str(weights.model), options, providers=["CPUExecutionProvider"])
 
@@ -204,7 +204,7 @@ class OnnxCrossEncoder:
 
     @property
     def name(self) -> str:
-        """The model's name, for traces and doctor."""
+        """The model's name, which traces and `doctor` show."""
         return MS_MARCO_MINILM_L12.name
 
     def score(self, query: str, texts: Sequence[str]) -> FloatArray:

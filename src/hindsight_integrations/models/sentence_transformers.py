@@ -305,7 +305,7 @@ class SentenceTransformersReranker:
 
     @property
     def name(self) -> str:
-        """The model's name, for traces and doctor."""
+        """The model's name, which traces and `doctor` show."""
         return self._model.name
 
     def score(self, query: str, texts: Sequence[str]) -> FloatArray:

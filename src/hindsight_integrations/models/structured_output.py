@@ -159,7 +159,7 @@ class ClientModel(ABC, Generic[P]):
 
     @property
     def name(self) -> str:
-        """The model's name, for errors and doctor."""
+        """The model's name, which errors and `doctor` show."""
         return self._name
 
     @cached_property

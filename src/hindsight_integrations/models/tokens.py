@@ -71,7 +71,7 @@ class TiktokenCounter:
 
     @property
     def name(self) -> str:
-        """The name of the encoding, for doctor."""
+        """The name of the encoding, which `doctor` shows."""
         return ENCODING
 
     def count(self, texts: Sequence[str]) -> list[int]:
@@ -92,7 +92,7 @@ class CharacterCounter:
 
     @property
     def name(self) -> str:
-        """The name of the rule, for doctor."""
+        """The name of the estimate, which `doctor` shows."""
         return f"characters/{CHARACTERS_PER_TOKEN}"
 
     def count(self, texts: Sequence[str]) -> list[int]:

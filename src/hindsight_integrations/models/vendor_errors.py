@@ -41,7 +41,7 @@ class Vendor(StrEnum):
 
     LANGCHAIN = "langchain_core"
     LLAMAINDEX = "llama_index.core"
-    OURS = "hindsight_integrations"  # any class that has the methods of our protocol
+    OURS = "hindsight_integrations"  # any class that implements the methods of our protocol
 
 
 MODELS = (
@@ -118,7 +118,7 @@ def _described_in_error(client: object) -> str:
 
 
 class Failure(Enum):
-    """The meaning of a vendor's exception for the caller."""
+    """The kinds of failure that vendors' exceptions are mapped to."""
 
     UNAVAILABLE = auto()
     REFUSED = auto()

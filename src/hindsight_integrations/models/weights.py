@@ -377,7 +377,8 @@ DUPLICATE_CEILING = 0.985
 # Maximum share of the relevant (question, passage) pairs whose cosine is below the channel floor.
 FLOOR_QUANTILE = 0.05
 
-# The lower quartile of related pairs must exceed the upper quartile of unrelated ones, or the embedder is considered random.
+# The lower quartile of related pairs must exceed the upper quartile of unrelated ones. Otherwise the embedder
+# is considered random.
 LOW_RELATED, HIGH_UNRELATED = 0.25, 0.75
 
 

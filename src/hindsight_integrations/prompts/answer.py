@@ -33,7 +33,7 @@ UNSURE = 0.1  # `RecallResult.confidence` below which the memories hardly match 
 
 
 class Answer(BaseModel):
-    """An answer, what it stands on, and the opinions put forward with it."""
+    """An answer, the memories it is based on, and the opinions it proposes."""
 
     model_config = ConfigDict(frozen=True, json_schema_extra=bare)
 

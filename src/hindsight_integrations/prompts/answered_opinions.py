@@ -32,7 +32,10 @@ def _number(given: object) -> float | None:
 
 
 class AnsweredOpinion(BaseModel):
-    """One opinion as a model writes it. A part that is missing or no value of its kind is empty, so that the rest can be read."""
+    """One opinion as a model writes it.
+
+    A part that is missing or has the wrong type becomes empty, so that the rest can be read.
+    """
 
     model_config = ConfigDict(frozen=True, json_schema_extra=bare)
 
@@ -60,7 +63,7 @@ class AnsweredOpinion(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _with_missing_parts(cls, given: Any) -> Any:  # noqa: ANN401 - whatever a model wrote
-        # Defaults would show in the schema, which asks for every part.
+        # Not default values, because those would appear in the schema, which asks for every part.
         return {name: given.get(name) for name in cls.model_fields} if isinstance(given, dict) else given
 
 

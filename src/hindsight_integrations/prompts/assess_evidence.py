@@ -22,7 +22,7 @@ from hindsight_integrations.prompts.observe import fact_line
 from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_PAIRS = 20  # maximum number of pairs per prompt; small models answer this many completely
-# Tokens of an answer; twenty assessments have about 2,500; the rest is for models that reason first.
+# Token limit of an answer. Twenty assessments take about 2,500; the rest is for models that reason first.
 MOST_TOKENS = 8_192
 
 

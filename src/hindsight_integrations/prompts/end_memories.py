@@ -14,7 +14,8 @@ from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_STATEMENTS = 8  # maximum number per prompt
 MOST_CANDIDATES = 8  # maximum number of memories per statement
-# Tokens of an answer; one of all statements has about 300; the rest is for models that reason first.
+# Token limit of an answer. An answer about all statements takes about 300; the rest is for models that reason
+# first.
 MOST_TOKENS = 4_096
 
 
@@ -34,7 +35,7 @@ class OpenStatement:
 
 
 class AnsweredEnding(BaseModel):
-    """What one statement ends."""
+    """The memories that one statement ends."""
 
     model_config = ConfigDict(frozen=True, json_schema_extra=bare)
 

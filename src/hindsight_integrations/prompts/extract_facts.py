@@ -85,7 +85,7 @@ def extract_facts_prompt(passage: Passage, instructions: Instructions = NARRATIV
 
 
 def untold_problem(fact: str, memory: int, missing: str) -> str:
-    """Describe to the model what a fact omits of the memory that it replaces.
+    """Describe to the model which details a fact omits from the memory that it replaces.
 
     Args:
         fact: the fact's text.

@@ -83,7 +83,7 @@ def aggregate_reply(how: Aggregation, found: Aggregate) -> str:
 
 
 def sorts_reply(categories: Iterable[RecordCategory]) -> str:
-    """Say that no record matches, and list the existing kinds and categories."""
+    """Format a reply that no record matches, with the existing kinds and categories."""
     sorts = [((each.kind, each.name), each.records) for each in categories]
     if not sorts:
         return "No record is remembered."

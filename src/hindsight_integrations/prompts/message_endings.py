@@ -15,11 +15,11 @@ from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_MESSAGES = 32  # maximum number per answer; a passage of 3,000 characters seldom has more
 MOST_ENDED = 8  # maximum number of memories per message, the same as for a fact
-MOST_TOKENS = 2_048  # tokens of an answer; most have under 50; the rest is for models that reason first
+MOST_TOKENS = 2_048  # token limit of an answer; most take under 50; models that reason first need more
 
 
 class AnsweredMessageEnding(BaseModel):
-    """What one message ends."""
+    """The memories that one message ends."""
 
     model_config = ConfigDict(frozen=True, json_schema_extra=bare)
 

@@ -12,7 +12,7 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
-# Tokens of an answer; seven observations have about 700; the rest is for models that reason first.
+# Token limit of an answer. Seven observations take about 700; the rest is for models that reason first.
 MOST_TOKENS = 4_096
 
 

@@ -124,7 +124,7 @@ def _arguments(given: Mapping[str, object]) -> list[object]:
 
 
 def _listed(item: object) -> list[object]:
-    """Yield the arguments in a list item: one argument, none for null, or all arguments in an object."""
+    """Return the arguments in a list item: one argument, none for null, or all arguments in an object."""
     if not isinstance(item, Mapping):
         return [item]
     if item.keys() != {"name", "value"}:

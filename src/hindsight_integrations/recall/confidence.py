@@ -1,7 +1,8 @@
 """Relevance cut-off and confidence: how likely the recalled memories are to answer the question.
 
-Scores measure how similar a memory is to a question, not whether it answers it. `answer_signals` collects further evidence of an
-answer, and a logistic model weighs it. `hindsight-evals bench abstention` fits the constants and prints their accuracy.
+Scores measure how similar a memory is to a question, not whether it answers it. `answer_signals` collects further
+evidence of an answer, and a logistic model turns it into a probability. `hindsight-evals bench abstention` fits the
+constants and prints their accuracy.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ WORD = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Thresholds for memories likely to help.
+    """Thresholds above which a memory is likely to help.
 
     Attributes:
         nearness: minimum nearness of the best memory; below it no memory is likely to help, unless `logit` is reached.
@@ -57,7 +58,7 @@ UNREAD = Bar(nearness=0.44, logit=math.inf, behind=2.5 / RRF_K)
 READ_BY: Mapping[str, Bar] = MappingProxyType(
     {"cross-encoder/ms-marco-MiniLM-L12-v2": Bar(nearness=0.45, logit=-6.0, behind=14.0)}
 )
-"""Thresholds for each reranker with calibrated logits, by name."""
+"""Thresholds for each reranker whose logits are calibrated, by the reranker's name."""
 READ_BY_OTHERS = Bar(nearness=UNREAD.nearness, logit=math.inf, behind=math.inf)
 """Thresholds for other rerankers, whose logits are not calibrated."""
 
@@ -119,7 +120,7 @@ def _relevance_best(hits: Hits, missing: float) -> float:
 
 # Number of best units, by cosine and BM25, that the signals use. Of the values from 5 to 30, 15 and 20 fitted best.
 UNITS_READ = 15
-CHARACTERS_READ = 2_000  # maximum per unit, to limit the cost (no source)
+CHARACTERS_READ = 2_000  # maximum per unit, to limit the cost (chosen by hand)
 
 # Values of `words` and `share` for questions that name no speaker or several: the means over questions that name one,
 # printed by `hindsight-evals bench abstention`.
@@ -242,7 +243,7 @@ def word_position(name: str, text: str) -> int:
 
 
 def _fused(item: RecalledUnit) -> float:
-    """Fuse the two channels that compare texts with the question by RRF (paper eq. 15)."""
+    """Fuse the ranks of the two channels that compare texts with the question by RRF (paper eq. 15)."""
     near, worded = item.channels.get(Channel.SEMANTIC), item.channels.get(Channel.KEYWORD)
     by_cosine = 1.0 / (RRF_K + near.rank) if near else 0.0
     return by_cosine + 1.0 / (RRF_K + worded.rank) if worded else by_cosine
@@ -293,8 +294,9 @@ WITH_RERANKER = Weights(bias=-4.12, relevance=0.32, words=0.26, share=3.28, name
 
 
 WHOLE = 0.9
-"""Confidence if all memories of a kind or time are returned. All 24 complete tables on Memora weeks contained the answer; Laplace's
-rule of succession gives 25/26, rounded down here."""
+"""Confidence if all memories of a kind or time are returned. All 24 complete tables on Memora weeks contained the
+answer; Laplace's rule of succession gives 25/26, rounded down here.
+"""
 
 
 def confidence(signals: AnswerSignals, *, named: bool = True) -> float:

@@ -1,9 +1,10 @@
-"""Core memory: memories added to a prompt regardless of the question (design section 6).
+"""Core memory: memories added to a prompt regardless of the question.
 
-"Suggest a recipe" is not similar to a memory of an allergy. So a prompt always includes the user's lasting facts, the most similar
-to the question first. A request ("Suggest ...", "What should I ...") gets more of them than a factual question, within the budget,
-because similarity does not show which of them it needs. A small bank is included whole, and small talk gets core memory only. In a
-bank without lasting facts (messages stored verbatim) the best matches replace them, and a request gets more of the ranking.
+"Suggest a recipe" is not similar to a memory of an allergy. So a prompt always includes the user's lasting facts, the
+most similar to the question first. A request ("Suggest ...", "What should I ...") gets more of them than a factual
+question, within the budget, because similarity does not show which of them it needs. A small bank is included whole.
+Small talk gets core memory only. In a bank without lasting facts (messages stored verbatim), the best matches replace
+them, and a request gets more of the ranking.
 """
 
 from __future__ import annotations
@@ -218,7 +219,7 @@ def _stand_ins(run: RecallContext, ranking: Ranking, holds: BoolArray) -> IntArr
 
 
 def _of_the_asker(run: RecallContext, ids: IntArray) -> IntArray:
-    """Drop facts about other speakers in the bank; keep all if the asker is not a known speaker."""
+    """Drop facts about other speakers in the bank; keep all facts if the person who asks is not a known speaker."""
     ledger, bank = run.view.ledger, run.view.bank
     asker = normalise_name(run.query.speaker)
     known = ledger.entities.named(bank, [asker]).values()
@@ -230,7 +231,7 @@ def _of_the_asker(run: RecallContext, ids: IntArray) -> IntArray:
 
 
 def _is_about_another(entities: Collection[Entity], asker: str) -> bool:
-    """Return whether a fact mentions another speaker in the bank but not the asker."""
+    """Return whether a fact mentions another speaker in the bank, but not the person who asks."""
     speakers = [entity for entity in entities if entity.role in SPEAKING]
     return bool(speakers) and not any(asker in entity.names for entity in speakers)
 

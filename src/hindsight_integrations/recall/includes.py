@@ -169,7 +169,8 @@ def fitting(text: str, max_tokens: int, counter: TokenCounter) -> tuple[str, int
 def stood(view: BankView, rows: IntArray, as_of: datetime | None) -> BoolArray:
     """Return a mask of units (by row id), (n,): False for an observation with a source fact that was not valid at `as_of`.
 
-    The observation's own dates do not show this: a fact may have been invalid at `as_of` and become valid again later.
+    The dates of the observation itself do not tell: a fact may have been invalid at `as_of` and become valid again
+    later.
     """
     if as_of is None or not len(rows):
         return np.ones(len(rows), bool)

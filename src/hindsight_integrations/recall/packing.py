@@ -30,7 +30,7 @@ from hindsight_integrations.recall.documents import ServedDocument, documents_am
 from hindsight_integrations.recall.rerank import Ranking
 from hindsight_integrations.services import Services
 
-COMPARED = 20  # top of the ranking that is reordered: about what a short prompt shows (chosen by hand)
+COMPARED = 20  # number of memories at the top of the ranking that are reordered: about what a short prompt shows (chosen by hand)
 ALIKE = 0.6  # minimum share of common words; two statements of one value share 0.6 to 0.8 (chosen by hand)
 
 _WORD = re.compile(r"\w+")
@@ -157,19 +157,20 @@ def pack(
 ) -> list[int]:
     """Keep units in rank order, skipping those that do not fit: sum of tokens <= max_tokens (paper eq. 8).
 
-    Eq. 17 stops at the first unit that does not fit; skipping it lets smaller, lower-ranked units in.
+    Eq. 17 stops at the first unit that does not fit. Skipping it instead lets smaller, lower-ranked units in.
 
-    A larger budget never gives a worse result. Let a < b be budgets, and i the first unit on which the results differ. Up to i
-    both used the same P tokens and the same number of units, so k applies to both alike, and every unit that fits a fits b.
-    Hence b keeps i and a does not, because P + size(i) > a. So b uses at least P + size(i) > a tokens, more than a can, and
-    the best-ranked unit on which they differ is kept by b. (b's units need not include all of a's: of two units of 6 and
-    5 tokens, a budget of 5 keeps the second, and a budget of 6 the first.)
+    A larger budget never gives a worse result. Let a < b be budgets, and i the first unit on which the results differ.
+    Up to i both used the same P tokens and the same number of units, so k applies to both alike, and every unit that
+    fits a fits b. Hence b keeps i and a does not, because P + size(i) > a. So b uses at least P + size(i) > a tokens,
+    more than a can, and the best-ranked unit on which they differ is kept by b. (b's units need not include all of a's:
+    of two units of 6 and 5 tokens, a budget of 5 keeps the second, and a budget of 6 the first.)
 
     Args:
         tokens: cost of each unit, best first, each >= 0.
         max_tokens: the budget; nothing is kept below 0.
         k: hard limit on the number of units.
-        shortened: called with the position of a unit that does not fit, and the number of tokens left; returns the cost of a
+        shortened: called with the position of a unit that does not fit, and the number of tokens left; returns the cost
+            of a
             shorter form of the unit, or None if none fits. The proof above holds for units without a shorter form.
 
     Returns:

@@ -1,7 +1,7 @@
-"""The record digest returned with the memories: exact figures and complete rows for the categories a question concerns.
+"""The record digest returned with the memories: exact figures and complete rows for the categories that a question is about.
 
-Ranking returns an incomplete list without saying what is missing, and models do not add reliably. So figures are computed from all
-records of the categories the question concerns, and the records are listed, within a separate budget.
+Ranking returns an incomplete list without saying what is missing, and models do not add reliably. So figures are
+computed from all records of these categories, and the records are listed, within a separate budget.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ Days = tuple[date, date]
 """A range of days: the first and the last day."""
 
 
-# Pure functions that compute figures of records per period and against goals, in the bank's days and weeks.
+# Pure functions that compute the figures of records for periods and goals, by the bank's days and weeks.
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """Where days and weeks begin.
+    """The conventions by which moments are assigned to days and weeks.
 
     Attributes:
         zone: time zone of days.
@@ -326,11 +326,11 @@ def _sum(entries: Iterable[RecordEntry], unit: str) -> Decimal:
     return total([value for entry in entries if isinstance(value := _in_unit(entry, unit), Decimal)])
 
 
-MOST_READ = 2_000  # maximum number of latest memories read for one digest; takes 0.1 s on two cores
-LEAST_ROW = 4  # minimum tokens of a row; limits how many rows are counted (no source)
+MOST_READ = 2_000  # maximum number of latest memories read for one digest, in 0.1 s on two cores
+LEAST_ROW = 4  # minimum tokens of a row; limits how many rows are counted (chosen by hand)
 EVER: Days = (date.min, date.max)
 NEVER: Days = (date.max, date.min)
-BEST = 10  # memories whose records determine the subject if the question names none
+BEST = 10  # number of memories whose records determine the subject if the question names none
 
 
 def record_digests(run: RecallContext, allowed: BoolArray, ranking: IntArray) -> tuple[RecordDigest, ...]:
@@ -398,7 +398,7 @@ class _RecordQuestion:
 
 
 def _of_whole_days(expression: TimeWindow) -> Interval:
-    """Return the time named in a question, for counting: "the last 10 days" include today, while recall searches 11 days."""
+    """Return the time named in a question, for counting. "The last 10 days" include today, whereas recall searches 11 days."""
     days = (expression.interval.end - expression.interval.start).days
     counted = expression.granule is Granule.DAY and expression.from_now and days > 2
     if counted and str(days - 1) in re.findall(r"\d+", expression.phrase):
@@ -437,7 +437,7 @@ class _SubjectRecords:
 
 @dataclass(frozen=True, slots=True)
 class _ComputedFigures:
-    """What was computed from the records of one subject; the attributes are those of `RecordDigest`.
+    """The figures computed from the records of one subject; the attributes are those of `RecordDigest`.
 
     Attributes:
         lines: the lines of the heading after its title.
@@ -568,7 +568,7 @@ class _DigestBuilder:
         return [entry for entry, (begins, ends) in spans if ends >= first and begins <= last]
 
     def _computed(self, read: _SubjectRecords) -> _ComputedFigures:
-        """Compute the figures and goals of the records; nothing for non-numeric kinds and for history."""
+        """Compute the figures and goals of the records; none for kinds without numbers, and for history."""
         if self._subject.kind not in VALUED or self._run.query.include_invalidated:
             return _ComputedFigures()
         unit, words, period = self._subject.unit, self._words, self._subject.period

@@ -27,12 +27,12 @@ from hindsight_integrations.recall.documents import documents_among
 
 # Shares of the fused scores of neighbouring turns that are added to a turn's score. Chosen on LoCoMo conversations 26, 41 and 43,
 # where they gain 6 to 9 points of evidence recall at 512 to 1,024 tokens.
-DISTANCES = (1, 2, -1, -2)  # position of the turn minus that of its neighbour
+DISTANCES = (1, 2, -1, -2)  # position of the turn minus the position of its neighbour
 WEIGHTS = (0.3, 0.1, 0.2, 0.1)
 # Maximum distance of a turn's logit below the logits of the turns one and two before it.
 BELOW_BEFORE = (1.0, 3.0)
-SAME_SESSION = 3_600_000_000  # microseconds; a turn more than an hour later is not a reply (no source)
-JUST_BEHIND = 0.9999  # factor for the score of the neighbour that must stay ahead
+SAME_SESSION = 3_600_000_000  # microseconds; a turn more than an hour later is not a reply (chosen by hand)
+JUST_BEHIND = 0.9999  # maximum share of the score of a neighbour that must stay ahead
 ABSENT = -1
 
 
@@ -51,7 +51,7 @@ class TurnOrder:
     session: IntArray
 
     def neighbour(self, positions: IntArray, distance: int) -> IntArray:
-        """Return, for each of k positions, that of the turn `distance` turns later (earlier if negative), or ABSENT."""
+        """Return the position of the turn `distance` turns after each of k positions (before, if negative), or ABSENT."""
         here = self.place[positions]
         there = here + distance
         exists = np.flatnonzero((here != ABSENT) & (there >= 0) & (there < len(self.at)))
@@ -284,7 +284,7 @@ def docs_score(logit: npt.ArrayLike, *boosts: npt.ArrayLike) -> Float64Array:
 # Weight of the fused score, in logits per rank. Chosen on LoCoMo conversations 26 and 41 (facts) and 26, 41 and 43 (turns), where
 # values from 0.8 to 3 differ by less than a point. With a lower weight the reranker has more influence.
 PRIOR = 2.0
-BATCH = 8  # pairs scored between two checks of the deadline; few pairs limit an overrun
+BATCH = 8  # pairs scored between two checks of the deadline; a small number limits an overrun
 
 
 @dataclass(frozen=True, slots=True)

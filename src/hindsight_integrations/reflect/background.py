@@ -142,7 +142,7 @@ def joined(sentences: Sequence[str]) -> str:
 
 
 def checked_length(background: str) -> str:
-    """Return the background if it is as short as `profile.set` requires.
+    """Return the background if its length is within the limit of `profile.set`.
 
     Raises:
         BackgroundRefused: it has more than 4,000 characters; it is never truncated.
@@ -223,7 +223,7 @@ async def merge(
     if not old and len(joined(new)) < CONCISE and not any(conflicts(new, new, languages)):
         return Merged(joined(new))
     later = [sentence for sentence in old if same_sentence(sentence) in newer]
-    if later:  # the sentences keep the order in which they were said
+    if later:  # the result keeps the sentences in the order in which they were said
         old, new = [*(sentence for sentence in old if sentence not in later), *new], later
     check = MergeCheck(old, new, languages, name)
     answered = await complete_with_repair(model, merge_background_prompt(old, new), check=check.problem)

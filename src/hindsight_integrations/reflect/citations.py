@@ -20,7 +20,7 @@ from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.memories import believed, citable, modelled
 from hindsight_integrations.reflect.context import ReflectContext
 
-# Maximum number of shown texts that contain a word, for the word to count as rare and so to identify its source.
+# A word that at most this many of the shown texts contain counts as rare, and so identifies its source.
 RARE = 2
 
 _WORD = re.compile(r"[^\W_]+")
@@ -32,8 +32,8 @@ class Ground:
 
     Attributes:
         text: the shown text.
-        unit_ids: ids of the memories; an observation represents the facts it was made from. Empty for other texts, such as
-            the question.
+        unit_ids: ids of the memories; for an observation, those of the facts it was made from. Empty for other texts,
+            such as the question.
     """
 
     text: str
@@ -45,7 +45,7 @@ def completed_grounds(
 ) -> tuple[str, ...]:
     """Return ids of the memories a text is based on: those it cites, and those it used without citing them.
 
-    A memory counts as used if it shares a name, a number or a rare word with the text that no cited memory has.
+    A memory counts as used if it shares with the text a name, a number or a rare word that no cited memory has.
 
     Args:
         text: the text that the model wrote.

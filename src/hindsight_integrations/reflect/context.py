@@ -139,7 +139,7 @@ class MemoryReads(Protocol):
         ...
 
     async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
-        """Convert units to the form recall returns: documents with their valid items, without invalid observations."""
+        """Return units in the form that recall returns: documents with their valid items, and without invalid observations."""
         ...
 
 

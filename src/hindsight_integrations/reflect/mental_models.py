@@ -29,9 +29,7 @@ from hindsight_integrations.reflect.context import RECORD_TOKENS, Recall, Reflec
 from hindsight_integrations.reflect.pipeline import reflect
 from hindsight_integrations.services import Services
 
-MOST_LOOKED_AT = (
-    2_000  # maximum number of changed facts to compare; with more, the model counts as stale (chosen by hand)
-)
+MOST_LOOKED_AT = 2_000  # maximum number of changed facts to compare; if there are more, the mental model counts as stale (chosen by hand)
 
 
 def scope(tags: Sequence[str]) -> TagOr:
@@ -216,7 +214,8 @@ async def refresh(
     """
     spent = Settled()
     for attempt in range(ATTEMPTS):
-        # Use the revision of the indexes: the ledger may be ahead, and a fact not indexed yet would never be checked.
+        # Use the revision of the indexes: the ledger may be ahead of them, and a fact that is not indexed yet
+        # would never be checked.
         async with context.projector.viewing() as view:
             revision = view.revision
         model = await context.services.workers.read(_known, model_id, context.projector)

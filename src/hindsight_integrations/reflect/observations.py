@@ -202,7 +202,7 @@ def _group_facts(
 
 # Maximum number of facts that may represent others; of more facts, half are the newest and half a sample of the rest.
 CANDIDATES = 512
-TIE = 0.02  # relative difference from the best gain that counts as a tie; the newest fact wins a tie
+TIE = 0.02  # gains that differ by less than this share of the best are equal; then the newest fact wins
 
 
 def choose_representatives(
@@ -413,7 +413,8 @@ def plain(text: str) -> str:
 def _own_words(text: str, narrated: Sequence[str]) -> str:
     """Replace runs of words that are copied from narrative facts by "…".
 
-    A narrative may contain "being yourself" without speaking to anybody. The first word stays, since it may be "I".
+    A narrative fact may contain words such as "being yourself" that do not address the reader. The first word stays,
+    because it may be "I".
     """
     words = text.split()
     folded, facts = _bare(words), f" {' '.join(_bare(' '.join(narrated).split()))} "

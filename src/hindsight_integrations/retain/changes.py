@@ -1,7 +1,7 @@
-"""Determine the memories and items that a retain invalidates or restores, and the documents that it adds to (design 2.1, 2.2).
+"""Determine the memories and items that a retain invalidates or restores, and the documents that it adds to.
 
-Memories that a fact names are processed first, then those that equal an `invalidates` statement or that a model selected from
-the statement's candidates. The result is a list of validity events; nothing is written here.
+Memories that a fact names are processed first. Then follow those that equal an `invalidates` statement, and those that
+a model selected from the statement's candidates. The result is a list of validity events; nothing is written here.
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ def units_of(
 
 
 def sharing_units(units: Iterable[MemoryUnit], edited: Iterable[Place]) -> frozenset[Place]:
-    """Return the messages that share a unit with an edited one; the unit becomes invalid, so they must be extracted again."""
+    """Return the messages that share a unit with an edited message.
+
+    The unit becomes invalid, so they must be extracted again.
+    """
     return frozenset((unit.thread, source) for unit in units for source in unit.sources) - set(edited)
 
 
@@ -118,7 +121,7 @@ def superseding_events(
 
 
 def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
-    """Return events that restore units which one edit invalidated and a later edit states again in the same words."""
+    """Return events that restore units that one edit invalidated and a later edit states again in the same words."""
     stored = _units_by_row(ledger, bank, [unit.id for unit in units])
     moments = {unit.id: unit.mentioned_at for unit in units}
     events = []
@@ -133,7 +136,7 @@ def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit
 def returning_events(
     ledger: LedgerReader, bank: str, back: Sequence[Place], *, gone: Collection[Place], at: datetime
 ) -> list[ValidityEvent]:
-    """Return events that restore the units of messages which are part of the conversation again.
+    """Return events that restore the units of messages that are part of the conversation again.
 
     A unit that also has a source outside the conversation stays invalid.
 
@@ -163,10 +166,10 @@ def undone_events(
     at: datetime,
     reason: str,
 ) -> list[ValidityEvent]:
-    """Return events that restore the memories and items which units of edited or dropped messages had invalidated.
+    """Return events that restore the memories and items that units of edited or dropped messages had invalidated.
 
-    A memory stays invalid if another statement invalidated it as well, or if its own message was dropped. In the second case
-    an event records the drop as the new reason, so that the memory is restored when its message returns.
+    A memory stays invalid if another statement invalidated it as well, or if its own message was dropped. In the second
+    case, an event records the drop as the new reason, so that the memory is restored when its message returns.
 
     Args:
         ledger: the ledger, with the validity logs of the units.
@@ -203,7 +206,7 @@ def undone_by(
 def _ended_by(
     ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]
 ) -> list[tuple[MemoryUnit, list[ValidityEvent]]]:
-    """Return the memories and items that are invalid and were last invalidated by one of these units, with their logs."""
+    """Return the invalid memories and items that one of these units invalidated last, with their logs."""
     ending = {unit.id for unit in units}
     ended = {event.unit_id for event in _closings(ledger, bank, sorted(ending))}
     stored = _units_by_row(ledger, bank, sorted(ended)).values()
@@ -241,7 +244,7 @@ def _closings(ledger: LedgerReader, bank: str, units: Sequence[str]) -> list[Val
 
 
 def extracted_too_late(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
-    """Return events that invalidate units which a task made from messages that a fork dropped before the task ran."""
+    """Return events that invalidate units that a task made from messages dropped by a fork before the task ran."""
     places = sorted({(unit.thread, source) for unit in units for source in unit.sources})
     dropped = ledger.turns.dropped(bank, places) if places else frozenset()
     return [
@@ -257,12 +260,15 @@ def _units_by_row(ledger: LedgerReader, bank: str, unit_ids: Sequence[str]) -> M
 
 
 def _after(log: Sequence[ValidityEvent], moment: datetime) -> datetime:
-    """Return `moment`, or the instant after the last entry of the log, so that edits with equal timestamps keep their order."""
+    """Return `moment`, or the instant after the last entry of the log if that is later.
+
+    This keeps the order of edits with equal timestamps.
+    """
     return max(moment, next_instant(log[-1].effective_at)) if log else moment
 
 
 RETRACTABLE = (FactType.WORLD, FactType.EXPERIENCE)  # evidence revises opinions; observations are derived
-SEARCHED = 20  # nearest memories retrieved for each statement; an equal memory ranks first
+SEARCHED = 20  # number of nearest memories retrieved for each statement; an equal memory ranks first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -305,7 +311,7 @@ class ChangeScope:
         return {item.number: item for item in (*stored, *own) if item.part_of == document.id}
 
     def own_items(self, by: MemoryUnit) -> frozenset[str]:
-        """Return the ids of a draft's items, which it may add to another document."""
+        """Return the ids of a draft's items, which the draft may add to another document."""
         return frozenset(draft.unit.id for draft in self.drafts if draft.unit.part_of == by.id)
 
     def move_items(self, by: MemoryUnit, document: MemoryUnit) -> None:
@@ -407,7 +413,7 @@ def same_tags(unit: MemoryUnit, by: MemoryUnit) -> bool:
 
 
 def ended_by(moment: datetime | None, by: datetime) -> bool:
-    """Return whether `moment` is no later than `by`, at a precision of one second."""
+    """Return whether `moment` is not later than `by`, at a precision of one second."""
     return moment is not None and no_later(moment, by)
 
 
@@ -424,7 +430,7 @@ class Judgement:
         tokens_in: the prompt tokens that the model reported.
         tokens_out: the completion tokens that the model reported.
         calls: the number of model calls.
-        tokens_cached: those of the prompt tokens that the model read from its cache.
+        tokens_cached: the part of `tokens_in` that the model read from its cache.
     """
 
     ends: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
@@ -474,23 +480,24 @@ async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -
 LISTED = (
     MOST_CANDIDATES  # candidates of a statement without an equal memory, from which a person or model chooses
 )
-RELATED = 0.3  # similarity on the reference scale below which a memory is not listed
+RELATED = 0.3  # minimum similarity, on the reference scale, at which a memory is listed as a candidate
 
 WHEN = " | When: "
 """The separator between a memory's main text and its dimensions (`ExtractedFact.narrative`)."""
 
 _END = " .!\u3002"
-"""Final punctuation that does not change the meaning of a sentence, as a question mark would."""
+"""Final punctuation that does not change the meaning of a sentence. (A question mark would.)"""
 
 
 @dataclass(frozen=True, slots=True)
 class StatementEffect:
-    """The effect of a statement in `invalidates`: it ends the valid memory equal to it, if there is exactly one (design 2.1).
+    """The effect of a statement in `invalidates`: it ends the valid memory equal to it, if there is exactly one.
 
     Attributes:
         ended: the memory that the statement ends; None if it ends no memory.
         candidates: the memories that the statement may refer to if it ends none, the nearest first.
-        similarity: the similarity of the nearest candidate, on the reference scale; 1 if several memories equal the statement.
+        similarity: the similarity of the nearest candidate, on the reference scale; 1 if several memories equal the
+            statement.
         known: True if the statement ends no memory because the equal memory is invalid already.
     """
 
@@ -552,7 +559,7 @@ def _folded(text: str) -> str:
 
 
 def _related(near: list[SimilarMemory], thresholds: Thresholds) -> StatementEffect:
-    """Return the effect of a statement that equals no memory: the similar memories as candidates."""
+    """Return the effect of a statement that equals no memory, with the similar memories as candidates."""
     ranked = sorted(near, key=lambda each: -each.cosine)[:LISTED]
     similar = [(each.unit, passage_cosine(each.cosine, thresholds)) for each in ranked]
     similar = [(unit, similarity) for unit, similarity in similar if similarity >= RELATED]
@@ -658,9 +665,9 @@ def _of_id(unit_id: str, position: int, reach: ChangeScope) -> list[MemoryUnit]:
 
 
 def _made_from(sources: Sequence[str], position: int, reach: ChangeScope) -> list[MemoryUnit]:
-    """Return the memories made from exactly these messages, or else from these and others.
+    """Return the memories made from exactly these messages; if there are none, those made from these and other messages.
 
-    The fact's own thread is searched first, the other threads only if it has no match.
+    The fact's own thread is searched first, the other threads only if it contains no match.
     """
     ledger, bank, thread = reach.view.ledger, reach.view.bank, reach.drafts[position].unit.thread
     wanted = set(sources)
@@ -742,7 +749,7 @@ class Retraction:
     def note_stated(
         self, draft: UnitDraft, statement: str, effect: StatementEffect, judgement: Judgement
     ) -> None:
-        """Apply one statement: end the equal memory, or else the candidates that the model selected."""
+        """Apply one statement: end the equal memory; if there is none, end the candidates that the model selected."""
         by = draft.unit
         ends = judgement.ends.get((statement, by.id))
         if effect.ended is not None:
@@ -782,7 +789,7 @@ class Retraction:
             self.forgotten.append(replace(request, unit_ids=tuple(unit.id for unit in closed)))
 
     def note_added(self, by: MemoryUnit, named: ResolvedName) -> None:
-        """Add the items of a unit to the document that it names; keep them with the unit if that fails."""
+        """Add the items of a unit to the document that it names. If that fails, they stay with the unit."""
         if named.unit is not None and not named.refused:
             self.reach.move_items(by, named.unit)
         elif named.candidates:
@@ -838,7 +845,7 @@ def retract(
     judgement: Judgement = NOT_ASKED,
     versions: Sequence[ValidityEvent] = (),
 ) -> Retraction:
-    """Apply each draft's changes in order: first those to memories it names, then those that follow from its statements.
+    """Apply each draft's changes in order: first changes of memories that it names, then those that follow from its statements.
 
     Args:
         drafts: the drafts of the commit, in order.
@@ -854,7 +861,7 @@ def retract(
             continue
         for change, named in list(resolve_changes(position, reach)):
             retraction.note_named(draft.unit, change, named)
-        # After the changes, since a document that the draft replaces must not receive its items.
+        # After the changes, because a document that the draft replaces must not receive its items.
         if document := resolve_document(position, reach):
             retraction.note_added(draft.unit, document)
         for text in dict.fromkeys(draft.invalidates):

@@ -1,4 +1,4 @@
-"""The second half of a retain, on the writer thread and based on one revision of the bank.
+"""The second half of a retain, which runs on the writer thread and is based on one revision of the bank.
 
 It resolves entities, links units, determines the memories to invalidate, and commits.
 """
@@ -200,10 +200,10 @@ def commit(
     services: Services,
     judgement: Judgement = NOT_ASKED,
 ) -> tuple[Receipt, WriteSet, Retraction, tuple[str, ...]]:
-    """Decide what to write and commit it, again if the bank changed in between. Then update every index.
+    """Decide what to write and commit it; if the bank changed in between, decide again. Then update every index.
 
     Returns:
-        The receipt, the write set, the retraction, and the indexes that are behind.
+        The receipt, the write set, the retraction, and the names of the indexes that are out of date.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -226,19 +226,20 @@ def decide(
     services: Services,
     judgement: Judgement = NOT_ASKED,
 ) -> tuple[WriteSet, Retraction]:
-    """Compute the write set and the retraction of a proposal on one view of its bank. Nothing is written.
+    """Compute the write set and the retraction of a proposal from one view of its bank. Nothing is written.
 
     Args:
         proposal: the proposal, after `measured`.
         view: a view of the bank.
         services: the services that provide the languages of the drafts and the embedder's thresholds.
-        judgement: a model's answer about statements without an equal memory.
+        judgement: a model's answer about statements that equal no memory.
 
     Raises:
         RevisionConflict: a document changed since its passages were compared.
         EmbedderMismatch: another embedder made the bank's vectors.
     """
-    view.check_embedder(services.embedder.identity)  # another process may have chosen another one since
+    # Another process may have changed the bank's embedder in the meantime.
+    view.check_embedder(services.embedder.identity)
     known = view.ledger.turns.known(view.bank, proposal.keys)
     documents = _changed_documents(proposal, known, view)
     fork = _fork(proposal.followed, view) if proposal.followed else NO_FORK
@@ -292,7 +293,7 @@ def _version_events(
     Args:
         proposal: the proposal to commit.
         units: the units of the proposal.
-        closing: the units of earlier versions, and of dropped messages.
+        closing: the units made from earlier versions of messages, and from dropped messages.
         fork: the fork that dropped the messages.
         view: a view of the bank.
     """
@@ -372,7 +373,10 @@ def _superseded(
     view: BankView,
     gone: Sequence[Place],
 ) -> tuple[list[MemoryUnit], set[Place]]:
-    """Return the units of earlier versions, and the unchanged messages that would be left without a unit."""
+    """Return the units to invalidate, and the unchanged messages that would then have no unit.
+
+    The units to invalidate were made from earlier versions of messages or documents, or from dropped messages.
+    """
     ledger, edited = view.ledger, [*(key.place for key in proposal.keys if key not in known), *gone]
     closing = units_of(ledger, view.bank, edited)
     waiting = units_of(ledger, view.bank, gone, waiting=True) if gone else []
@@ -386,7 +390,7 @@ def _superseded(
 
 
 def _still_waiting(proposal: Proposal, known: frozenset[MessageKey]) -> tuple[TaskWrite, ...]:
-    """Return the tasks of passages, except for passages that another process has retained in the meantime."""
+    """Return the tasks to enqueue, except for passages that another process has retained in the meantime."""
     if not proposal.completed and not set(proposal.keys) - known:
         return ()
     return tuple(
@@ -395,14 +399,18 @@ def _still_waiting(proposal: Proposal, known: frozenset[MessageKey]) -> tuple[Ta
 
 
 def _waiting(proposal: Proposal, known: frozenset[MessageKey], reread: set[Place]) -> list[UnitWrite]:
-    """Return the waiting turns of messages without a memory: new messages, and those left without a unit."""
+    """Return the waiting turns of messages that have no memory: new messages, and unchanged ones whose units are invalidated."""
     places = {key.place for key in proposal.keys if key not in known} | reread
     turns = (turn for passage in proposal.waiting for turn in passage.turns)
     return [turn for turn in turns if (turn.unit.thread, *turn.unit.sources) in places]
 
 
 def _latest(proposal: Proposal, known: frozenset[MessageKey], view: BankView) -> list[TurnWrite]:
-    """Return the turns to store: those of new message versions or, after a task, of its messages that were not edited since."""
+    """Return the turns to store.
+
+    A retain stores the turns of new message versions. A task stores those of its messages that were not edited in the
+    meantime.
+    """
     if not proposal.completed:
         return [turn for turn in proposal.turns if turn.key not in known]
     latest = view.ledger.turns.known(view.bank, [turn.key for turn in proposal.turns])

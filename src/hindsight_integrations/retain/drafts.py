@@ -1,4 +1,4 @@
-"""Drafts of units made from facts, and the proposal of a retain, before either is compared with the bank."""
+"""Drafts of units made from facts, and the proposal of a retain. Neither has been compared with the bank yet."""
 
 from __future__ import annotations
 
@@ -308,7 +308,7 @@ def _named_by_caller(
 
 
 def _numbered(fact: ExtractedFact) -> list[str]:
-    """Return the fields of the fact that name memories by number."""
+    """Return the names of the fact's fields that refer to memories by number."""
     fields = ["changes"] if any(change.memory is not None for change in fact.changes) else []
     return [*fields, "adds_to"] if fact.adds_to and fact.adds_to.memory is not None else fields
 
@@ -413,7 +413,7 @@ class FollowedThread:
         seen: the number of messages in the list.
         digest: the hash of the list.
         at: the latest possible time of a fork (aware UTC).
-        on_fork: the treatment of memories made from dropped messages.
+        on_fork: what happens to memories made from dropped messages.
     """
 
     thread: str

@@ -111,7 +111,7 @@ def occurrence(start: str | None, end: str | None, zone: tzinfo) -> Interval | N
     last = parse_moment(end) if end else None
     try:
         begins = as_utc(first[0], zone)
-    except InvalidRequest:  # the first day of the year 1, east of Greenwich
+    except InvalidRequest:  # the first day of year 1 in a zone east of UTC begins before year 1 in UTC
         return None
     ends = _after(last, zone) if last else _after(first, zone)
     if ends <= begins:
@@ -154,7 +154,7 @@ class Extraction:
         tokens_in: prompt tokens reported by the model, repairs included.
         tokens_out: completion tokens reported by the model, repairs included.
         calls: number of model calls, repairs included.
-        tokens_cached: those of the prompt tokens that the model read from its cache.
+        tokens_cached: the part of `tokens_in` that the model read from its cache.
         dropped: the rejected parts of the model's output, with reasons.
         waiting: the passages to retry.
         given: True if the caller supplied the facts.
@@ -204,7 +204,7 @@ LONGEST_NAME = 200  # characters of an entity's name; the longest titles are sho
 MOST_FACTS = (
     100  # per passage: one fact for every 30 characters; the paper expects 2 to 5 per exchange [4.1.2]
 )
-MOST_ENTITIES = 50  # per fact
+MOST_ENTITIES = 50  # maximum per fact
 MOST_CHANGES = 8  # memories one fact may end: half of those shown; more is implausible
 
 LOOP_WINDOW = 200  # characters; in a shorter text, repetition does not indicate a loop
@@ -216,7 +216,7 @@ _DIMENSIONS = ("when", "where", "who", "why")
 
 
 def variety(text: str) -> float:
-    """Return the share of distinct 8-character n-grams in `text`, in (0, 1]; 1 for short texts."""
+    """Return the share of distinct 8-character n-grams in `text`, in (0, 1]; 1 for texts too short to judge."""
     total = len(text) - GRAM + 1
     if total < 1:
         return 1.0
@@ -390,17 +390,26 @@ def _known(numbers: Sequence[int], count: int) -> list[int]:
 
 
 def _is_cut(text: str) -> bool:
-    """Return whether constrained decoding cut a text at the schema's limit; a longer text shows that the server ignores it."""
+    """Return whether constrained decoding cut a text at the schema's length limit.
+
+    A longer text means that the server ignores the limit, so it was not cut.
+    """
     return MOST_CHARACTERS - 2 <= len(text) <= MOST_CHARACTERS and text[-1:] not in _ENDS
 
 
 def _has_its_number(record: ExtractedRecord) -> bool:
-    """Return whether a countable record has a number, since small models record an expense for anything that might cost money."""
+    """Return whether a countable record has a number.
+
+    Small models record an expense for anything that might cost money.
+    """
     return record.kind not in _COUNTED or any(letter.isdigit() for letter in str(record.value))
 
 
 def _named(name: str, text: str) -> bool:
-    """Return whether the fact's text mentions the name, since small models list every name and role of the passage."""
+    """Return whether the fact's text mentions the name.
+
+    Small models list every name and role of the passage, whether or not the fact is about it.
+    """
     words = set(_WORD.findall(text.casefold()))
     own = [word for word in _WORD.findall(name.casefold()) if len(word) > 1 and word not in _ROLES]
     return any(word in words for word in own)
@@ -491,7 +500,8 @@ class LLMExtractor:
         """Extract the facts of passages that have a task, one after the other.
 
         Raises:
-            ModelError: the model is unavailable. It is raised whatever the settings say: the task exists already.
+            ModelError: the model is unavailable. It is raised even if the settings queue failed passages, because these
+                have a task already.
         """
         return joined([await self._facts(passage) for passage in passages])
 
@@ -544,7 +554,7 @@ class LLMExtractor:
         return joined([_queued(passage, f"{type(error).__name__}: {error}") for passage in passages])
 
     def later(self, passages: Sequence[Passage]) -> Extraction:
-        """Queue passages for extraction in the background, each alone or, as the options say, with its conversation."""
+        """Queue passages for extraction in the background: each alone, or together with its conversation if the options say so."""
         if self._gathers:
             return joined([_queued(passage, GATHERS, TaskKind.EXTRACT_WAITING) for passage in passages])
         return joined([_queued(passage, IN_BACKGROUND) for passage in passages])
@@ -749,7 +759,7 @@ class EndingJudge:
 
 @dataclass(slots=True)
 class _Endings:
-    """The memories ended in one retain, by message.
+    """The memories that the messages of one retain end, by message.
 
     Attributes:
         numbers: the number of each shown memory, by id.

@@ -22,7 +22,7 @@ from hindsight_integrations.retain.drafts import UnitDraft
 SIGMA_HOURS = 24.0  # decay of temporal links [paper eq. 4; earlier paper 2.5.1]
 TEMPORAL_FLOOR = 0.3  # weakest temporal link kept [earlier paper 2.5.1]
 TEMPORAL_LINKS = 10  # per unit, to limit the degree of the graph (chosen by hand; the paper gives no value)
-LONG_SPAN_DAYS = 31  # a longer span is not reduced to its midpoint (chosen by hand)
+LONG_SPAN_DAYS = 31  # a longer span gets no midpoint and no temporal links (chosen by hand)
 SEMANTIC_LINKS = 5  # per unit [earlier paper 2.5.2]
 
 HOUR = 3_600_000_000  # microseconds
@@ -201,7 +201,7 @@ def _linked(columns: Columns) -> BoolArray:
 
 
 def _bounded(pairs: Sequence[WeightedLink], fresh: int, view: BankView) -> list[WeightedLink]:
-    """Drop semantic pairs to units of the bank that have reached SEMANTIC_DEGREE links."""
+    """Drop semantic links to units of the bank that have reached SEMANTIC_DEGREE links."""
     rows = np.array(sorted({pair.other - fresh for pair in pairs if pair.other >= fresh}), np.int64)
     counts = view.ledger.units.link_counts(view.bank, rows, LINK_CODES[LinkType.SEMANTIC, None])
     degrees = {row + fresh: count for row, count in counts.items()}

@@ -142,7 +142,7 @@ async def _judgement(
     async with projector.viewing() as view:
         try:
             _, retraction = await services.workers.read(decide, proposal, view, services)
-        except RevisionConflict:  # the commit raises it as well
+        except RevisionConflict:  # the commit will raise the same error
             return NOT_ASKED
     return await judgement_on(retraction.open, llm)
 
@@ -368,7 +368,8 @@ async def _extract_again(
     extraction = await llm.extract_again(passages)
     if first.origin.document_id is not None:
         return without_sources(extraction)
-    # The messages themselves are in the bank as waiting turns; they are not what their facts repeat.
+    # The messages are in the bank as waiting turns. Without this exclusion, their facts would count as
+    # repetitions of them.
     own = [(first.origin.thread, message.id or "") for passage in cut for message in passage.messages]
     return await without_recalled(extraction, passages, projector, services, dropped=own)
 
@@ -409,7 +410,7 @@ class ThreadList:
         thread: the id of the conversation.
         namespace: the name of this list; a thread may have several.
         at: the current time (aware UTC).
-        on_fork: the treatment of memories made from messages that a fork dropped.
+        on_fork: what happens to memories made from messages that a fork dropped.
     """
 
     items: Sequence[Any]
@@ -468,7 +469,10 @@ async def follow(
 
 
 def _returns_to_branch(request: RetainRequest, projector: Projector) -> bool:
-    """Return whether one of the messages was dropped earlier, since even a continued list may return to a dropped branch."""
+    """Return whether one of the messages was dropped earlier.
+
+    Even a list that only grew may return to a dropped branch.
+    """
     places = [key.place for key in request.intake.keys]
     return bool(projector.ledger.turns.dropped(projector.name, places))
 
@@ -516,7 +520,7 @@ Given = RetainRequest | HindsightError
 """A validated item, or the error that its validation raised."""
 
 STOPPING = (EngineClosed, BankForgotten, BankLocked, LedgerUnreachable)
-"""Errors that every further item would meet as well, some of them after a long wait."""
+"""Errors that stop a bulk retain, because every further item would fail in the same way, perhaps after a long wait."""
 
 
 async def retain_many(
@@ -570,7 +574,7 @@ def batches(items: Sequence[Given], size: int) -> Iterator[list[Given]]:
 async def _retain_batch(
     batch: Sequence[Given], projector: Projector, services: Services, concurrent: int
 ) -> list[ItemOutcome]:
-    """Retain a batch in one commit; if that fails, retain each item alone, so that only the culprit fails.
+    """Retain a batch in one commit; if that fails, retain each item alone, so that only the faulty item fails.
 
     Returns:
         One outcome per item, in order.
@@ -578,7 +582,8 @@ async def _retain_batch(
     slots = frozenset(slot for item in batch if isinstance(item, RetainRequest) for slot in item.slots)
     async with services.in_flight.alone(slots):
         outcomes = await _retain_together(batch, projector, services, concurrent)
-    # Outside the block, since each `retain` holds the slots of its own item and would wait for this call forever.
+    # Outside the block: each `retain` waits for the slots of its own item, which this call holds inside the
+    # block.
     return [
         outcome or await _retain_alone(item, projector, services)
         for item, outcome in zip(batch, outcomes, strict=True)

@@ -68,14 +68,12 @@ from hindsight_integrations.validation.retain_request import RetainRequest
 SHOWN_TOKENS = (
     1_500  # token budget for memories per passage; a passage of 3,000 characters has about 750 tokens
 )
-MOST_TURNS = 32  # turns per passage used as queries, the longest ones; 3,000 characters seldom contain more
+MOST_TURNS = 32  # maximum number of turns per passage used as queries, the longest ones; 3,000 characters seldom contain more
 ITEM_TOKENS = 6  # overhead of an item's number and line break
 RECORD_CHARACTERS = 3  # characters per token, an estimate for the records printed with a memory
-WIDER = 3  # candidates searched per memory shown
+WIDER = 3  # number of candidates searched per memory shown
 NEAREST_SHARE = 3  # one third of the places is reserved for the nearest memories, including past ones
-QUESTION_CHARACTERS = (
-    200  # last characters of the agent's message, which are put before the user's turn in a query
-)
+QUESTION_CHARACTERS = 200  # last characters of the agent's message, put before the user's turn in a query
 SAME_DAY = timedelta(days=1)
 
 _DATED = {RecordKind.EVENT, RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY}
@@ -177,11 +175,11 @@ def nearest_memories(
 def in_order_of_use(nearest: Sequence[int], over: Collection[int], limit: int) -> list[int]:
     """Order the candidates so that the first `limit` are the most useful to the model. Pure.
 
-    One third of the places goes to the nearest memories of any kind, so that a message can correct past events. The other
-    places go to the nearest memories that can still change; past ones fill the rest.
+    One third of the places goes to the nearest memories of any kind, so that a message can correct past events. The
+    other places go to the nearest memories that can still change, and then to past ones.
 
     Args:
-        nearest: row ids of the candidates, the nearest first.
+        nearest: row ids of the candidates, nearest first.
         over: row ids of memories that only describe the past; see `is_over`.
         limit: the number of places.
     """
@@ -192,8 +190,8 @@ def in_order_of_use(nearest: Sequence[int], over: Collection[int], limit: int) -
 def is_over(unit: MemoryUnit, ended: Sequence[MemoryUnit], moment: datetime) -> bool:
     """Return whether a memory only describes the past, so that it is unlikely to change. Pure.
 
-    This applies to past events, to values spent or measured on an earlier day, and to statements that a task, a document item
-    or another memory with a record was done, cancelled or removed.
+    This applies to past events, to values spent or measured on an earlier day, and to statements that something was
+    done, cancelled or removed, if they ended a task, a document item or another memory with a record.
 
     Args:
         unit: a memory without items.
@@ -653,8 +651,8 @@ async def without_recalled(
         passages: the passages, with the memories shown with them.
         projector: the bank.
         services: the engine's services.
-        dropped: messages whose memories do not count, since they are no longer part of the conversation or are the passages'
-            own.
+        dropped: messages whose memories are ignored: those that are no longer part of the conversation, or those of the
+            passages themselves.
     """
     said = {message.id or "": message for passage in passages for message in passage.messages}
     recalled = await _recalled([*said.values()], projector, services, dropped)
@@ -692,7 +690,7 @@ async def shown(
         services: the engine's services.
         memories: False for documents, which cannot end memories.
         edited: messages that may have a new version; memories that their earlier version ended count as valid.
-        absent: messages that are not part of the conversation; their memories stay invalid.
+        absent: messages that are not part of the conversation; memories made from them stay invalid.
         categories: False omits record categories.
     """
     most = services.config.retain.most_shown_memories if memories else 0

@@ -39,10 +39,10 @@ from hindsight_integrations.prompts.recalled import HEADING
 from hindsight_integrations.prompts.record_digest import DIGEST_LINE
 from hindsight_integrations.validation.messages import role_of
 
-NEAREST = 16  # best keyword matches compared with a message
-LOOKED_UP = 48  # words of a message used in the keyword search: the longest, which are usually the rarest
-MOST_LINES = 100  # lines of a pasted prompt that are searched separately
-NEAREST_LINE = 3  # best keyword matches compared with each of these lines
+NEAREST = 16  # number of best keyword matches compared with a message
+LOOKED_UP = 48  # number of words of a message in the keyword search: the longest, usually the rarest
+MOST_LINES = 100  # maximum number of lines of a pasted prompt that are searched separately
+NEAREST_LINE = 3  # number of best keyword matches compared with each of these lines
 RENDERED = re.compile(
     r"\((?:mentioned on|happened (?:in|on|from)|(?:was )?planned (?:for|from)) [^()]*\)\s*$", re.MULTILINE
 )  # the date after a memory in a prompt; see `model.time.readable_time`
@@ -50,15 +50,15 @@ FRAME = re.compile(
     rf"\s*(?:{re.escape(HEADING)}|<<<MEMORIES|MEMORIES>>>"
     rf"|{DIGEST_LINE})\s*"
 )  # lines around memories and above the rows of a record digest in a prompt; see `prompts/`
-LEAST_WORDS = 3  # consecutive words that count as a quotation
+LEAST_WORDS = 3  # minimum number of consecutive words that count as a quotation
 SHARED = 2  # minimum number of content words that a paraphrase shares with the memory
-FURTHER = 1  # maximum number of other content words in a paraphrase ("lives" for "moved"), excluding names and numbers
+FURTHER = 1  # maximum number of other content words in a paraphrase, excluding names and numbers ("lives" for "moved")
 
 _WORD = re.compile(r"\w+")
 _SPOKEN = re.compile(r"^[\s\-*•>]*\S{1,40}: ", re.MULTILINE)  # "Alice: ", the beginning of a verbatim memory
 
 RECALLED_AGAIN = "it repeats a recalled memory"
-NOTHING_STATED = "it states nothing"
+NOTHING_STATED = "it contains no statement"
 SMALL_TALK = "it is small talk"
 ASKS_TO_FORGET = "it asks to forget something; call `bank.forget(text=...)`"
 
@@ -112,7 +112,7 @@ def recalled_texts(
 
 
 def stands_on(unit: MemoryUnit, places: Collection[Place]) -> bool:
-    """Return whether a memory was made from one of these messages."""
+    """Return whether a memory was made from one of these messages or documents."""
     return any((unit.thread, source) in places for source in unit.sources)
 
 

@@ -1,6 +1,6 @@
-"""Check that a fact replacing a memory repeats its figures, dates, quoted titles, entities and record values. Pure.
+"""Check that a fact that replaces a memory repeats its figures, dates, quoted titles, entities and record values. Pure.
 
-Only normalised text is compared. A figure may appear anywhere in the new fact, since the check detects omissions, not changes
+Only normalised text is compared. A figure may appear anywhere in the new fact: the check detects omissions, not changes
 of meaning.
 """
 
@@ -26,7 +26,8 @@ LISTED_CHARACTERS = 240
 
 _DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.|\u00ba)?"
 _OF = r"\s+(?:[^\W\d_]{1,3}\s+)?"  # "7 May", "7 of May", "7 de mayo"
-# Characters; shorter month names are also common words ("may", "mar", "ago") and must be capitalised.
+# Minimum letters of a month name that is also recognised in lower case. Shorter ones are common words too
+# ("may", "mar", "ago") and must be capitalised.
 _CLEAR_LETTERS = 4
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _EDGES = " .,;:!?\"'\u201c\u201d\u201e\u00ab\u00bb"

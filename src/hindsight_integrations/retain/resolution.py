@@ -26,7 +26,7 @@ from hindsight_integrations.retain.drafts import UnitDraft
 NAME_WEIGHT, COOCCURRENCE_WEIGHT, RECENCY_WEIGHT = 0.5, 0.3, 0.2  # alpha, beta, gamma
 MERGE_THRESHOLD = 0.6
 RECENCY_DAYS = 7.0
-CANDIDATES = 20  # candidates from the same block compared per name
+CANDIDATES = 20  # maximum number of candidates from the same block compared per name
 
 Lookup = Callable[[Sequence[str]], Mapping[str, list[Entity]]]
 """A function that maps normalised names to the known entities in the same block (`ledger.entities.candidates`)."""

@@ -82,14 +82,15 @@ def thread_change(
 ) -> ThreadChange:
     """Compare a list of messages with the thread as of the last call.
 
-    A missing message was dropped by a fork, unless it is an ancestor of the list's last known message: then the client only
-    trimmed it. Nothing was dropped if list and log have no message in common, or only the first one, followed by a new user
-    message: some clients trim in this way. An edit of the second message by a user looks the same and invalidates nothing.
+    A missing message was dropped by a fork, unless it is an ancestor of the list's last known message: then the client
+    only trimmed the list. Nothing counts as dropped if list and log have no message in common, or only the first one,
+    followed by a new user message, because some clients trim in this way. (A user's edit of the second message looks
+    the same and invalidates nothing.)
 
     Args:
         thread: the thread as of the last call.
         messages: (id, content hash) of the current list, in order; only messages that are retained.
-        on_fork: the treatment of memories made from dropped messages.
+        on_fork: what happens to memories made from dropped messages.
         asked: the ids of the list's messages that a user wrote.
     """
     log = thread.entries
@@ -187,7 +188,7 @@ NO_FORK = Fork()
 def read_fork(followed: FollowedThread, ledger: LedgerReader, bank: str) -> Fork:
     """Compare a followed thread with its log."""
     place = (followed.thread, followed.namespace)
-    # For a list that was only continued the log is not needed: the new messages follow the stored head.
+    # If messages were only added, the log is not needed: the new messages follow the stored head.
     thread = ledger.turns.thread(bank, *place) if followed.whole else Thread(followed.before)
     change = thread_change(thread, followed.messages, on_fork=followed.on_fork, asked=followed.asked)
     gone = tuple((followed.thread, each) for each in change.gone)

@@ -61,13 +61,13 @@ _PASSAGE, _ORIGIN = TypeAdapter(StoredPassage), TypeAdapter(Origin)
 def _batch(passage: StoredPassage, origin: Origin, namespace: str, *, room: int) -> Batch:
     """Return the batch of a passage: only messages of one list with the same tags, context and entities share a prompt.
 
-    The name is a hash, since the name of a batch is not erased with the messages.
+    The name is a hash, because the names of batches remain when the messages are erased.
 
     Args:
         passage: the passage.
         origin: its origin.
         namespace: the message list within the thread.
-        room: the number of characters that wait at most.
+        room: the maximum number of waiting characters.
     """
     entities = sorted(mention.text for mention in origin.entities)
     shared = [origin.thread, namespace, origin.context, origin.tags, entities]
@@ -153,7 +153,7 @@ def parked_again(passage: StoredPassage, origin: Origin, reason: str) -> Waiting
 
 
 def parked(tasks: Iterable[Task], *kinds: TaskKind) -> tuple[Parked, ...]:
-    """Return the enqueued tasks of some kinds, for the result."""
+    """Return the enqueued tasks of the given kinds, for the result of a retain."""
     return tuple(Parked(stored_passage(t)[0].chunk, t.reason, t.id) for t in tasks if t.kind in kinds)
 
 

@@ -60,17 +60,17 @@ def _cut(text: str, limit: int) -> int:
     return limit
 
 
-SHORT_ANSWER = 3  # words; a longer answer usually makes sense without the question (chosen by hand)
+SHORT_ANSWER = 3  # maximum number of words of a short answer; a longer one usually makes sense without the question (chosen by hand)
 NOTHING_ANSWERED: Mapping[str, Message] = MappingProxyType({})
 LONGEST_MESSAGE = 4_000  # characters, about 1,000 tokens or a quarter of a recall's default budget; longer messages are split
-PASSAGE_CHARACTERS = 500  # a few sentences: about one turn of a conversation
+PASSAGE_CHARACTERS = 500  # maximum characters of a passage: a few sentences, about one turn of a conversation
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _CHOICES = re.compile(r"(?:^|\s)\(?[1-9A-H][.)]\s")  # "1. Pasta", "B) Crete"
 _CLOSING = " *_\"')]\u201d\u2019"
 _QUOTED = re.compile(
     r"^(?:>.*|(?:On|Am|El)\b.*\b(?:wrote|schrieb|escribió)\b.*:|(?:Sent|Date|Gesendet|Datum|Enviado|Fecha):.*)$",
     re.MULTILINE,
-)  # lines of a quoted mail; their dates are not the dates of the sender's own events
+)  # lines that introduce a quoted mail; their dates are not the dates of the sender's own events
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +229,9 @@ def _of_message(
 def _answer(message: Message, asked: Message) -> str:
     """Format an answer with its question: `user: Rex (asked "What is your dog called?")`.
 
-    Quotes the agent's questions, from the first to the last, or its last sentence if it asks nothing. Quotes the whole message
-    if the answer picks a numbered choice, or if the question is too short to be understood alone ("Which?").
+    It quotes the agent's questions, from the first to the last; if the message asks nothing, its last sentence. It
+    quotes the whole message if the answer picks a numbered choice, or if the question is too short to be understood
+    alone ("Which?").
     """
     sentences = spoken_sentences(asked.text)
     questions = [place for place, sentence in enumerate(sentences) if _is_question(sentence)]

@@ -22,8 +22,9 @@ _STOP_WORDS = """
 """
 _STOP = frozenset(_STOP_WORDS.split())
 
-# Set by hand, since a bag of words knows no synonyms: texts that share two thirds of their words are linked, those that
-# share one in five or six pass the channel floor, and those with the same words are duplicates.
+# Set by hand, because a bag of words does not recognise synonyms: texts that share two thirds of their words
+# are linked, those that share one in five or six pass the channel floor, and those with the same words are
+# duplicates.
 HASH_THRESHOLDS = Thresholds(semantic_link=0.6, channel_floor=0.15, duplicate=0.95)
 
 

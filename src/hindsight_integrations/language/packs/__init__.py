@@ -10,7 +10,7 @@ To add a language, add `<ISO 639-1>.toml` here. Its keys are the fields of `Lang
 - A table maps comma-separated words to a value; a list of words numbers them from 1.
 - Words and tables of times are expanded: "(last|past) year(s)?" gives four. Each is folded like the texts, and added
   with `typed` letters replaced too.
-- A time rule consists of the name of a function that interprets its matches (in `times/meanings.py` or the language's
+- A time rule consists of the name of a function that interprets its matches (in `language/times/meanings.py` or the language's
   module), its pattern, and "weak" if a match is a time only after a preposition or inside a longer phrase.
 
 A language's module has the same name as its file. In it, `from_second` rewrites a text in the first person, and `PARTS`

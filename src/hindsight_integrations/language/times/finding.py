@@ -347,7 +347,7 @@ def _told(reading: Reading, scope: Scope, sentence: re.Match[str]) -> Reading | 
     coming = replace(scope, direction=Direction.FUTURE)
     ahead = coming.read(reading.start)
     if scope.direction is Direction.FUTURE or ahead is None or ahead.span == reading.span:
-        return reading  # the tense is known, or the time has a year or counts from now
+        return reading  # the tense is known, or the time has a year or is relative to now
     words, text = scope.words, scope.spelled
     whole = text[sentence.start() : sentence.end()]
     if regex(words.decoys.habits).search(whole):

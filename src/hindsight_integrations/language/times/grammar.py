@@ -544,10 +544,10 @@ class TimeRules:
             check_rule(self.code, then.pattern, then.build, self.words)
 
 
-_REMEMBERED = 20_000  # size of the cache from first words to rules
-_MOST_STATES = 5_000  # maximum number of first words of a rule; a rule with more is tried at every word
+_REMEMBERED = 20_000  # size of the cache that maps first words to rules
+_MOST_STATES = 5_000  # maximum first words of a rule; a rule with more is tried at every word
 _MOST_REPEATS = 6
-_FRAGMENT_LETTERS = 0xF0000  # private use
+_FRAGMENT_LETTERS = 0xF0000  # first code point of a private use area
 _FIRST_WORD = re.compile(r"\w+")
 _FIGURE = re.compile(r"\d")
 

@@ -284,7 +284,7 @@ def month(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("intro", "the", "month", "tail")
 def introduced_month(match: re.Match[str], scope: Scope) -> Span | None:
-    """Read "in May"; "for April" and "from June" may name people, and "in the march" is walking."""
+    """Read "in May"; "for April" and "from June" may name people, and "in the march" does not mean the month."""
     name, intro = match["month"], word(match["intro"])
     bare = not match["tail"]
     if bare and word(name) in scope.words.name_months and intro not in scope.words.month_introducers:
@@ -559,7 +559,7 @@ def part_of_day(match: re.Match[str], scope: Scope) -> Reading | None:
 
 @needs("day_part")
 def part_behind_day(day: Reading, match: re.Match[str], scope: Scope) -> Span | None:
-    """Read a part of the day after a day: "Tuesday" + "night"."""
+    """Read a part of the day that follows a day: "Tuesday" + "night"."""
     return _hours(day.span, match["day_part"], scope) if _single(day) and day.span else None
 
 
@@ -1176,7 +1176,7 @@ def _month(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("portion", "unit", "tail")
 def part_of_unit(match: re.Match[str], scope: Scope) -> Span:
-    """Read "Jahresbeginn", "zum Monatsende": part of the current unit, or of the year that follows."""
+    """Read "Jahresbeginn", "zum Monatsende": a part of the current unit, or of the year that follows."""
     unit = unit_of(match, scope)
     year = year_of_tail(scope, match["tail"]) if unit is Unit.YEAR else None
     whole = scope.unit_around(unit, scope.now) if year is None else years_span(year)

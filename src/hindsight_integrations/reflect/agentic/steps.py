@@ -84,7 +84,7 @@ class Progress:
         return len(list(takewhile(lambda step: step.problem, reversed(self.steps))))
 
     def made(self, step: LookupStep) -> bool:
-        """Check whether the same call was made before."""
+        """Return whether the same call was made before."""
         return any(
             call_key(each.tool, each.arguments) == call_key(step.tool, step.given) for each in self.steps
         )

@@ -307,7 +307,7 @@ def note_on(shown: int, total: int) -> str:
 
 
 LONGEST_DESCRIPTION = 500  # characters
-CHARACTERS_A_TOKEN = 4  # average, by which results are limited whose tokens are not counted
+CHARACTERS_A_TOKEN = 4  # estimate, used to limit results whose tokens are not counted
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
@@ -452,7 +452,7 @@ def _usage(name: str, parameters: Mapping[str, Any], description: str) -> str:
 
 
 def _read(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parse those arguments that are JSON strings although the tool's schema requires an object or a list."""
+    """Parse arguments that the model wrote as JSON strings although the tool's schema requires an object or a list."""
     found = dict(arguments)
     for name, value in arguments.items():
         wanted = parameters.get(name, {}).get("type")
@@ -839,7 +839,7 @@ class Toolbox:
         given: the caller's tools.
 
     Attributes:
-        callers: names of the caller's tools.
+        callers: the names of the caller's tools.
 
     Raises:
         InvalidRequest: a caller's tool has no valid name, or its name is already in use.

@@ -116,17 +116,18 @@ def read_facts(
     }
 
 
-# Position between the link threshold (0) and the duplicate threshold (1) from which texts count as the same.
+# Two texts count as the same from this position between the link threshold (0) and the duplicate threshold
+# (1).
 ALIKE = 0.25
-PINNED = 0.0  # the same position for texts that also have a number or a day in common
+PINNED = 0.0  # the corresponding position for texts that also share a number or a day
 
 
 def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:
     """Check whether two facts state the same thing, regardless of their speakers and of their order.
 
-    The check prefers false matches to false mismatches: a false match moves an opinion too little, while a repetition counted
-    twice lets a user change the agent's opinion by repeating a statement. Facts with conflicting specifics never match,
-    unless their normalised texts are identical.
+    The check prefers false matches to false mismatches. A false match changes an opinion too little; a repetition that
+    is counted twice lets a user change the agent's opinion by repeating a statement. Facts with conflicting specifics
+    never match, unless their normalised texts are identical.
 
     Args:
         one: the first fact.
@@ -167,7 +168,7 @@ class AssessedFact:
 
 
 def weighed(log: OpinionLog) -> tuple[str, ...]:
-    """Return ids of the facts that an opinion already takes into account: those in its log and the grounds of its wordings."""
+    """Return the ids of the facts in an opinion's log, and of those that its wordings are based on."""
     grounds = (unit_id for version in log.versions for unit_id in version.based_on)
     return tuple(dict.fromkeys((*(row.unit_id for row in log.evidence), *grounds)))
 
@@ -185,7 +186,7 @@ def is_evidence(fact: Fact, log: OpinionLog) -> bool:
 def unsaid(
     log: OpinionLog, facts: Iterable[Fact], known: Mapping[str, Fact], *, thresholds: Thresholds
 ) -> list[Fact]:
-    """Return the new facts to assess, in order of mention; omit facts that all of their sources have stated before.
+    """Return the new facts to assess, in order of mention, without facts that all of their sources have stated before.
 
     Args:
         log: the opinion.
@@ -217,9 +218,10 @@ def evidence_rows(
 ) -> tuple[EvidenceWrite, ...]:
     """Return the rows that add facts to an opinion's log, in order of mention.
 
-    Facts that cannot be evidence are omitted: other networks, the agent's own words, other tags, and facts already in the
-    log or among the grounds of a wording. For a repetition by the same source, the first row and its step are copied, so that
-    repeating a statement has no effect. A repetition of a ground is neutral, since the opinion is based on it already.
+    Facts that cannot be evidence are omitted: facts of other networks, the agent's own words, facts with other tags,
+    and facts already in the log or among the facts on which a wording is based. If a source repeats a statement, the
+    first row and its step are copied, so that the repetition has no effect. A repetition of a fact on which the opinion
+    is based is neutral.
 
     Args:
         log: the opinion.
@@ -329,7 +331,8 @@ class Topic:
     """The entities and the vector of a memory, by which opinions and facts are matched.
 
     Attributes:
-        telling: ids of the entities it mentions that few others mention, except the user, the agent and speakers.
+        telling: ids of the entities it mentions that few other memories mention, except the user, the agent and
+            speakers.
         hubs: ids of the entities it mentions that many memories mention, with the same exceptions.
         vector: vector of the text (dimension,).
     """
@@ -351,9 +354,10 @@ def may_bear_on(opinion: Topic, fact: Topic, thresholds: Thresholds) -> bool:
 
 
 def theta_of(thresholds: Thresholds) -> float:
-    """Return the cosine threshold of paper eq. 25: midway between the channel floor and the semantic link.
+    """Return the cosine threshold of paper eq. 25: midway between the channel floor and the semantic link threshold.
 
-    The link threshold is too high: an opinion is more general than a fact, and in measurements few facts reached it.
+    The semantic link threshold itself is too high: opinions are more general than facts, and in measurements few facts
+    reached it.
     """
     return (thresholds.channel_floor + thresholds.semantic_link) / 2
 

@@ -1,6 +1,6 @@
-"""Form opinions: store new ones, and use the grounds of known ones as evidence for held opinions (paper section 5.4.2).
+"""Form opinions: store new ones, and use the facts behind known ones as evidence for held opinions (paper section 5.4.2).
 
-The bank is read, opinions are compared and decided, and the result is committed once. If the bank changes before the
+Forming reads the bank, compares and decides the opinions, and commits the result once. If the bank changes before the
 commit, the opinions are decided again.
 """
 
@@ -303,7 +303,10 @@ def _units(
     bank: str,
     tokens: TokenCounter,
 ) -> list[MemoryUnit]:
-    """Build the units of the opinions; if the id is taken by an invalid wording or one with other tags, use another id."""
+    """Build the units of the opinions.
+
+    If an id belongs to an invalid wording or to one with other tags, another id is used.
+    """
     counts = tokens.count([each.text for each in proposed])
     units = []
     for place, (each, stands_on, count) in enumerate(zip(proposed, grounds, counts, strict=True)):
@@ -658,7 +661,7 @@ def _move(
     if change.outcome is OpinionOutcome.FORMED:
         return OpinionMove(change, OpinionMovement.FORM, after=change.confidence)
     held = before.get(opinion_id)
-    if held is None:  # the opinion was refused, or duplicates another of the answer
+    if held is None:  # the opinion was refused, or duplicates another one in the answer
         return OpinionMove(change, OpinionMovement.NEUTRAL)
     wording = held_wording(held) or held.versions[-1]
     return OpinionMove(
