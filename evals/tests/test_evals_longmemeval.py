@@ -116,7 +116,7 @@ def test_sampled_chats_are_read_too(write: Callable[[object], Path]) -> None:
     ("broken", "named"),
     [
         ({"haystack_dates": []}, r"\[1\].haystack_dates: its length differs from the number of sessions"),
-        ({"question_date": "May"}, r"\[1\].question_date: 'May' is no time"),
+        ({"question_date": "May"}, r"\[1\].question_date: 'May' is not a time"),
         ({"question": None}, r"\[1\].question: Input should be a valid string"),
         (
             {"haystack_sessions": [[{"role": "user"}]]},

@@ -191,7 +191,7 @@ def export_waiting(
     wanted: Literal["answers", "verdicts"] = "verdicts" if stage == "verdicts" else "answers"
     budget = read_config(folder).answer_budget
     count = write_lines(waiting(ResultFiles(folder), wanted, budget=budget, by=by), file)
-    console.print(f"{count} {wanted} waiting, written to {file}")
+    console.print(f"{count} {wanted} wanted, written to {file}")
 
 
 @app.command("import")
