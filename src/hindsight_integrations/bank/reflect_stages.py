@@ -521,7 +521,7 @@ def _approved(
 
 
 def _refused(moves: Iterable[Mapping[str, Any]], kept: Mapping[int, ProposedOpinion]) -> list[StageState]:
-    """Return the outcomes of the candidates that were not approved. Only candidates with an effect are marked as refused."""
+    """Return the outcomes of the candidates that were not approved. Candidates that would have changed nothing are not marked as refused."""
     refused = {
         "outcome": OpinionOutcome.REFUSED.value,
         "opinion_id": None,

@@ -116,5 +116,5 @@ class Projector(Protocol):
         ...
 
     def transaction(self) -> AbstractContextManager[tuple[BankView, Transaction]]:
-        """Lock the bank against other writers; yield a view at the transaction's state. Writer thread only."""
+        """Lock the bank against other writers; yield a view of the bank as the transaction sees it. Writer thread only."""
         ...

@@ -75,7 +75,7 @@ def _nearest(
 
 
 def _new(rows: IntArray, known: IntArray) -> IntArray:
-    """Return the rows that are not known yet, each once, in their order."""
+    """Return the rows that are not known yet, each once, in the given order."""
     first = np.sort(np.unique(rows, return_index=True)[1])
     distinct = rows[first]
     fresh: IntArray = distinct[~np.isin(distinct, known)]

@@ -268,7 +268,7 @@ class VectorFollower(Follower[VectorIndex]):
                 self._index.load()
 
     def go_on(self, feed: Feed) -> None:
-        """Check the index after `load`, and write the next vectors of a long tail."""
+        """Check the index after `load`; if many vectors are not in it yet, write the next ones."""
         try:
             if not self.awake:
                 self._wake(feed)
@@ -346,7 +346,7 @@ class VectorFollower(Follower[VectorIndex]):
             self._write(feed)
 
     def _read_tail(self, feed: Feed) -> bool:
-        """Bring the tail to the feed's revision; return whether erased vectors may still be in the index."""
+        """Extend the tail up to the feed's revision; return whether erased vectors may still be in the index."""
         durable = self._durable(feed)
         since, tail = (durable, _NOTHING) if self._seen is None else (self._seen, self._tail)
         if since != feed.revision:
@@ -770,7 +770,7 @@ class BankProjection:
 
     @contextmanager
     def transaction(self) -> Iterator[tuple[BankView, Transaction]]:
-        """Lock the bank against other writers, catch up, and yield a view at the transaction's state."""
+        """Lock the bank against other writers, catch up, and yield a view of the bank as the transaction sees it."""
         for again in (False, True):
             with self._existing(), self._ledger.transaction(self._bank) as transaction:
                 feed = transaction.feed

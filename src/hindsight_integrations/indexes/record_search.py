@@ -90,7 +90,7 @@ def _chosen(view: BankView, wanted: RecordFilter) -> tuple[IntArray, Names | Non
 
 
 def _entries(view: BankView, wanted: RecordFilter, ids: IntArray, named: Names | None) -> list[RecordEntry]:
-    """Return the matching records of these memories (by row id), in their order.
+    """Return the matching records of these memories (by row id), in the given order.
 
     Raises:
         MemoryDamaged: some memories are damaged.

@@ -124,7 +124,7 @@ def canonical_record(kind: str, category: str, value: Decimal | str, unit: str) 
     """Build a record from its unnormalised parts; its category is resolved against the bank's when it is stored.
 
     Args:
-        kind: the kind in any spelling; an unknown one becomes OTHER, and its name the category if that is empty.
+        kind: the kind in any spelling; an unknown kind becomes OTHER, and its name is used as the category if `category` is empty.
         category: the category as written, possibly empty.
         value: a number, or text that may be an amount ("$3.41").
         unit: the unit as written, possibly empty.

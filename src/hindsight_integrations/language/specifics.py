@@ -121,7 +121,7 @@ def unknown_numbers(text: str, grounds: Sequence[str], language: Language) -> li
 
     Args:
         text: one or two sentences.
-        grounds: the source texts, with their dates; a small number may also count things that these list.
+        grounds: the source texts, with their dates; a small number may also be a count of things that the sources list.
         language: the language of all texts.
     """
     known = frozenset[str]().union(*(figures(ground, language) for ground in grounds))

@@ -181,7 +181,7 @@ class Reflection(Displayed):
     notes: tuple[str, ...] = ()
 
     def structured_as(self, schema: type[SchemaT]) -> SchemaT:
-        """Return the structured answer with its type.
+        """Return the structured answer as an instance of its schema.
 
         Args:
             schema: the `response_schema` passed to `reflect`.

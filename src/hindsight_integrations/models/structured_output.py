@@ -142,10 +142,10 @@ class ClientModel(ABC, Generic[P]):
 
     @abstractmethod
     def _ask(self, prompt: Prompt[T], way: Way, options: dict[str, Any]) -> Completion[T]:
-        """Call the model once, in this way and with these additional request options. Runs in a worker thread.
+        """Call the model once, with this output mode and these additional request options. Runs in a worker thread.
 
         Raises:
-            ModelError: FeatureUnsupported if the service rejects the way or an option.
+            ModelError: FeatureUnsupported if the service rejects the output mode or an option.
             JSONDecodeError: the response body is not JSON, for example a proxy's error page.
         """
 

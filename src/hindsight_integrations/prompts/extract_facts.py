@@ -100,7 +100,7 @@ def untold_problem(fact: str, memory: int, missing: str) -> str:
 
 
 def shown_with(passage: Passage) -> list[str]:
-    """Build the part before a passage's messages: source, categories and memories."""
+    """Build the part of the prompt that precedes a passage's messages: source, categories and memories."""
     parts = [f"About the source: {passage.context}"] if passage.context else []
     if passage.categories:
         lines = (f"{kind}: {', '.join(names)}" for kind, names in passage.categories.items())

@@ -233,7 +233,7 @@ def pack_units(
 
 
 def fitting(ids: IntArray, budget: int, columns: Columns, form: TextForm) -> IntArray:
-    """Return the row ids that fit into a token budget, in their order; documents are counted without their items."""
+    """Return the row ids of the units that fit into a token budget, in the given order; documents count without their items."""
     return ids[pack(costs(ids, {}, columns, form).tolist(), budget)]
 
 

@@ -175,7 +175,7 @@ class Boosts:
     proof: Float64Array = field(default_factory=_no_factors)
 
     def at(self, positions: IntArray) -> Boosts:
-        """Return the boosts at these positions, in their order."""
+        """Return the boosts at these positions, in the given order."""
         return Boosts(self.recency[positions], self.temporal[positions], self.proof[positions])
 
 
@@ -309,7 +309,7 @@ class Ranking:
         return ~np.isnan(self.logits)
 
     def at(self, positions: IntArray) -> Ranking:
-        """Return the ranking of the units at these positions, in their order."""
+        """Return the ranking of the units at these positions, in the given order."""
         return Ranking(
             self.ids[positions], self.scores[positions], self.logits[positions], self.boosts.at(positions)
         )
@@ -489,7 +489,7 @@ def proof_counts(view: BankView, rows: IntArray) -> IntArray:
 
 
 def observations_among(view: BankView, rows: IntArray) -> IntArray:
-    """Return the observations among the units (by row id), in their order."""
+    """Return the observations among the units (by row id), in the given order."""
     return rows[view.columns.allowed(rows, of_types(view.columns, OBSERVED))]
 
 

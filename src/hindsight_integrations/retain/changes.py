@@ -477,9 +477,7 @@ async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -
     return Judgement(ends, answer.tokens_in, answer.tokens_out, answer.tries, answer.tokens_cached)
 
 
-LISTED = (
-    MOST_CANDIDATES  # candidates of a statement without an equal memory, from which a person or model chooses
-)
+LISTED = MOST_CANDIDATES  # candidate memories for a statement that equals no memory; a person or a model chooses among them
 RELATED = 0.3  # minimum similarity, on the reference scale, at which a memory is listed as a candidate
 
 WHEN = " | When: "

@@ -593,7 +593,7 @@ async def _with_endings(
     projector: Projector,
     services: Services,
 ) -> Extraction:
-    """Add to verbatim facts the memories that they end, as judged by a model.
+    """Let a model judge which memories are no longer true after each verbatim fact, and record them in the facts.
 
     The model is called only if there are memories to show.
 

@@ -162,7 +162,7 @@ def _check_origin(headers: dict[str, str], *, tokens: bool) -> None:
             urlsplit(f"//{host}").hostname or "",
         )
     except ValueError:  # for example an IPv6 address without its closing bracket
-        raise Refused(400, "the header Host or Origin is not an address.") from None
+        raise Refused(400, "the Host or Origin header is not a valid address.") from None
     if origin != host:
         raise Refused(403, "requests from pages of other sites are refused.")
     if not tokens and not is_loopback(name):

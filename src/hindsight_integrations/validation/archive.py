@@ -38,7 +38,9 @@ from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.validation.items import LONGEST_VALUE, checked_key, checked_namespace, value_text
 from hindsight_integrations.validation.limits import MAX_NAME, MAX_TAG, MAX_TAGS, MAX_TEXT
 
-MAX_STORED = 4 * MAX_TEXT  # characters of a text; a task contains a passage and the text before it, as JSON
+MAX_STORED = (
+    4 * MAX_TEXT
+)  # maximum characters of a text; large because a task contains a passage and the text before it, as JSON
 MAX_ID = 512  # characters of the id of a unit or entity
 MAX_DIMENSION = 65_536  # numbers per vector; known embedders have at most 12,288
 LONGEST_SHOWN = 40  # characters of a field name in an error; an archive may contain any text as a name

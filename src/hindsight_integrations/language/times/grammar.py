@@ -545,7 +545,7 @@ class TimeRules:
 
 
 _REMEMBERED = 20_000  # size of the cache that maps first words to rules
-_MOST_STATES = 5_000  # maximum first words of a rule; a rule with more is tried at every word
+_MOST_STATES = 5_000  # maximum number of first words of a rule; a rule with more is tried at every word
 _MOST_REPEATS = 6
 _FRAGMENT_LETTERS = 0xF0000  # first code point of a private use area
 _FIRST_WORD = re.compile(r"\w+")
@@ -584,7 +584,7 @@ class _Beginnings:
                 self._fragments[ord(letter)] = self._parsed(parts[name])
 
     def of(self, pattern: str) -> _States:
-        """Return the first words that a rule's pattern can match, as CLOSED or WILD states."""
+        """Return how a match of a rule's pattern can begin: with whole words (CLOSED) or with beginnings of words (WILD)."""
         if self._parser is None:
             return _ANYTHING
         last = _State.WILD if pattern.endswith(TIME) else _State.CLOSED
@@ -684,7 +684,7 @@ class Grammar:
         self.beginning_with = lru_cache(maxsize=_REMEMBERED)(self._beginning_with)
 
     def _beginning_with(self, word: str) -> tuple[_CompiledRule, ...]:
-        """Return the rules that may match at a word, in their order.
+        """Return the rules that may match at a word, in order.
 
         Args:
             word: in the form of `first_word`.

@@ -296,7 +296,7 @@ def introduced_month(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("month", "tail")
 def month_of_year(match: re.Match[str], scope: Scope) -> Span | None:
-    """Read a month with a year, which needs no preposition; "may last year" is a verb."""
+    """Read a month followed by a year; no preposition is needed. In lower-case "may last year", "may" is a verb."""
     name, tail = match["month"], match["tail"]
     if not tail or (
         name.islower() and word(name) in scope.words.verb_months and not re.search("[0-9]", tail)

@@ -333,7 +333,7 @@ def _formed_before(logs: Sequence[OpinionLog]) -> tuple[OpinionChange, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """A new opinion and the held ones to compare it with."""
+    """A new opinion and the existing opinions to compare it with."""
 
     text: str
     held: tuple[HeldOpinion, ...]
@@ -568,7 +568,7 @@ class _Decider:
     def _of_held(
         self, draft: OpinionDraft, bearing: Sequence[tuple[HeldOpinion, PairRelation]]
     ) -> OpinionDecision:
-        """Apply an opinion to held ones: the facts it cites become evidence for them."""
+        """Apply an opinion to existing ones: the facts that it cites become evidence for them."""
         rows = {held.log.id: self._evidence(draft, held, related) for held, related in bearing}
         evidence = tuple(row for found in rows.values() for row in found)
         self.decision.evidence += evidence
@@ -729,7 +729,7 @@ class FormedOpinions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AssessedOpinions:
-    """The opinions of an answer after comparison with held ones, before the commit.
+    """The opinions of an answer after comparison with the existing ones, before the commit.
 
     Attributes:
         proposed: the opinions.
@@ -806,7 +806,7 @@ async def commit_opinions(
 
 
 async def _compare(situation: Situation, relations: Relations, model: LanguageModel) -> None:
-    """Compare new opinions with the held ones near them; if the model fails, the new ones are not stored."""
+    """Compare new opinions with similar existing ones; if the model fails, the new ones are not stored."""
     compared = [Comparison(draft.proposal.text, draft.near) for draft in situation.drafts if draft.near]
     try:
         await relate(compared, model, relations)
