@@ -225,7 +225,7 @@ def checked_names(names: object) -> tuple[str, ...]:
     """
     found = tuple(dict.fromkeys(_normalised(each) for each in checked_list(names, "names")))
     if not found:
-        raise InvalidRequest("names", "it is empty", "Pass at least one name, or omit it.")
+        raise InvalidRequest("names", "it is empty", "Pass at least one name, or omit `names`.")
     return found
 
 

@@ -308,7 +308,7 @@ class AnswerState:
 
 
 class AsyncReflectStages(BankVerbs):
-    """Runs a reflection stage by stage: recall, think and call_tool alternately, answer, assess, commit.
+    """Runs a reflection stage by stage: recall, then think and call_tool in alternation, then answer, assess and commit.
 
     Each stage takes the plain JSON that the previous stage returned. Pass the same options of `bank.reflect` to every stage.
     Together the stages do the same as `bank.reflect`. The state can be stored, and continued later by another process.

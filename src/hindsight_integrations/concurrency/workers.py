@@ -106,9 +106,7 @@ class Workers:
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="hindsight-read")
         self._writers = ThreadPoolExecutor(writers, thread_name_prefix="hindsight-write")
         self.one_writer = writers == 1
-        self._lanes: dict[
-            Hashable, deque[Callable[[], object]]
-        ] = {}  # queued work of each lane that is running
+        self._lanes: dict[Hashable, deque[Callable[[], object]]] = {}  # queued work of each running lane
         self._lock = threading.Lock()
         self._closed: str | None = None
 

@@ -743,7 +743,7 @@ class SegmentFiles:
         self._seen = self._state()
 
     def damage(self) -> str | None:
-        """Describe damage of the files, or return None; only before the first call uses them."""
+        """Describe any damage to the files, or return None; only before the first call uses them."""
         return next(filter(None, map(_damage, self._folders)), None)
 
     def erase(self) -> None:
@@ -788,7 +788,7 @@ def _blank_from(path: Path, used: int) -> None:
 
 
 def _damage(segment: Path) -> str | None:
-    """Describe damage of a segment's files, or return None.
+    """Describe any damage to a segment's files, or return None.
 
     Chroma itself reports a broken metadata pickle, but a truncated data file crashes the process with a
     segmentation fault at the first search, and a missing pickle silently hides the vectors (chromadb 1.5.9,

@@ -290,7 +290,7 @@ class VectorFollower(Follower[VectorIndex]):
         self.check(feed)
 
     def finish(self, feed: Feed) -> None:
-        """Write all waiting changes, up to WRITE_AT_ONCE, before the index is closed; replace a damaged index."""
+        """Write waiting changes, at most WRITE_AT_ONCE, before the index is closed; replace a damaged index."""
         try:
             self._catch_up(feed)
             self._write(feed)
@@ -806,7 +806,7 @@ class BankProjection:
         self._confirm()
 
     def reembedded(self) -> None:
-        """Drop and replay both vector indexes after the vectors were replaced by another embedder's."""
+        """Rebuild both vector indexes from the ledger after the vectors were replaced by another embedder's."""
         self._scorer.clear()
         if self._vectors:
             self._vectors.clear()

@@ -300,7 +300,7 @@ class _Activation:
         return self.values[np.searchsorted(self.ids, ids)]
 
     def top(self, limit: int, similarity: Similarity) -> IntArray:
-        """Return positions of the most active, best first; ties by hop, cosine, id."""
+        """Return the positions of the most strongly activated nodes, best first; ties by hop, cosine, id."""
         # float32 as in Hits, so that two paths of equal strength tie regardless of the order of multiplication.
         return best(self.ids, (-self.values.astype(np.float32), self.hops), limit, similarity)
 

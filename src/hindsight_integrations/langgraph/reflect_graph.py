@@ -1,4 +1,4 @@
-"""Reflect as a compiled LangGraph subgraph with a node per opinion update (paper sections 5.4.2, 5.5 and 6.1)."""
+"""The reflect operation as a compiled LangGraph subgraph with a node per opinion update (paper sections 5.4.2, 5.5 and 6.1)."""
 
 # No `from __future__ import annotations`: see state.py.
 

@@ -39,7 +39,7 @@ def link_code(link: Link) -> int:
     """Return the LINK_CODES value of a link.
 
     Raises:
-        InvalidRequest: the link is an entity link, a causal link without relation, or another link with a relation.
+        InvalidRequest: the link is an entity link, a causal link without a relation, or a link of another type with a relation.
     """
     try:
         return LINK_CODES[link.type, link.relation]

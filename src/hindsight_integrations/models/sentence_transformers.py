@@ -389,7 +389,7 @@ def _load_reranker(folder: Path, device: str | None) -> CrossEncoder:
 
 @contextmanager
 def _reading(folder: Path, setting: str) -> Iterator[ModuleType]:
-    """Yield the library to a block that loads a folder; convert exceptions for an invalid folder."""
+    """Yield the imported library to a block that loads a folder; convert its exceptions for an invalid folder."""
     try:
         import sentence_transformers
         from safetensors import SafetensorError

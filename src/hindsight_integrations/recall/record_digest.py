@@ -482,7 +482,7 @@ class _DigestBuilder:
         """Build a digest with figures, goals and rows, within a budget of tokens; None if there are no records or none fit.
 
         Raises:
-            MemoryDamaged: some records are damaged, so that figures would be wrong.
+            MemoryDamaged: some records are damaged, so the figures would be wrong.
         """
         window = self._asked.window
         if self._subject.kind in VALUED and window is not None and window.start > self._moment:
@@ -526,7 +526,7 @@ class _DigestBuilder:
         )
 
     def _read(self) -> _SubjectRecords:
-        """Read the subject's records: all, or if there are too many, the latest ones of the question's window."""
+        """Read the subject's records: all of them or, if there are too many, the latest ones in the question's window."""
         query, window = self._run.query, self._asked.window
         entries: list[RecordEntry] = []
         unread, known = 0, EVER
@@ -619,7 +619,7 @@ class _DigestBuilder:
         return alike and self._asked.known.adds_up(self._subject)
 
     def _times(self, past: Sequence[RecordEntry], read: _SubjectRecords) -> Iterator[list[Figures]]:
-        """Yield the figures of the question's window (else of all time), then of the current day, week and month, then of all time.
+        """Yield the figures for the question's window (or for all time), then for the current day, week and month, then for all time.
 
         Periods that were not read completely, or that have the same records as an earlier one, are left out.
         """

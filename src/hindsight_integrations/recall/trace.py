@@ -133,7 +133,7 @@ def _unlikely(score: float, likely_from: float) -> str:
 def _packing_fates(
     candidates: CandidateTrace, query: RecallQuery, tokens: Mapping[int, int]
 ) -> dict[int, tuple[Fate, str]]:
-    """Return the fates of the ranked units in packing, derived by repeating the packing with its known result."""
+    """Return for each ranked unit whether packing kept or dropped it and why, found by repeating the packing."""
     returned = set(candidates.packed.ids.tolist())
     fates = {row: (Fate.RETURNED, why.words) for row, why in candidates.reasons.items() if row in returned}
     left = query.max_tokens - sum(

@@ -726,7 +726,7 @@ def refusal(by: MemoryUnit, unit: MemoryUnit) -> str:
 
 
 FORGET_REQUESTED = "a person asked to forget it"
-CERTAIN = 1.0  # score of memories that match the same `sources`
+CERTAIN = 1.0  # score reported for several memories that were made from the same `sources`
 
 
 @dataclass(slots=True)

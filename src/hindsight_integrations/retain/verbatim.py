@@ -123,7 +123,7 @@ class VerbatimExtractor:
 
         Args:
             pieces: passages as returned by `passages`; none is blank.
-            timestamp: the time of the document; with None, facts get no occurrence.
+            timestamp: the time of the document; with None, facts get no time of occurrence.
             zone: the bank's time zone.
             aliases: names of the bank's entities, matched case-insensitively.
         """

@@ -870,7 +870,7 @@ def relative(scope: Scope, make: YearlyTime, which: Which) -> Span:
 
 
 def of_tail(scope: Scope, make: YearlyTime, tail: str) -> Span:
-    """Return a yearly time in the year that the tail names ("2023", "'23", "of last year"), else `unspecified`."""
+    """Return a date that recurs every year, in the year that the following words name ("2023", "'23", "of last year"), else `unspecified`."""
     year = year_of_tail(scope, tail)
     return unspecified(scope, make) if year is None else make(year)
 

@@ -371,7 +371,7 @@ def month_and_days(match: re.Match[str], scope: Scope) -> Span:
     number = scope.words.months[word(match["month"])]
     first, last = day_number(match["day"], scope), day_number(match["day2"], scope)
     if last < first:
-        raise ValueError("the days run backwards")
+        raise ValueError("the first day is after the last day")
 
     def days(year: int) -> Span:
         return Span(day_span(year, number, first).start, day_span(year, number, last).end, Unit.DAY)
