@@ -142,6 +142,8 @@ def test_index_and_tail_are_what_exact_search_over_everything_is(
         for _ in range(40):
             world.projection.continue_vectors()
         assert len(world.projection.view().vectors.tail) < LIMIT
+        if len(world.living) > max(LIMIT, sizes[1]):
+            assert world.projection.view().vectors.index is world.index
     finally:
         patch.undo()
         world.close()

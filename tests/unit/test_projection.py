@@ -108,3 +108,19 @@ def test_an_index_of_a_bank_made_anew_is_not_believed(ledger: Ledger, keywords: 
         commit(ledger, make_write_set(units=[with_vector(make_unit("u1", text))]))
         view = following(ledger, keywords, "index").view()
     assert [len(view.keywords.search(word, 5)) for word in ("quartz", "kettle")] == [0, 1]
+
+
+def test_a_writer_does_not_wait_for_the_graph_to_load(ledger: Ledger, keywords: Fts5Keywords) -> None:
+    """A commit during the load is published at once, and the graph of that view contains it."""
+    here = following(ledger, keywords, "here")
+    commit(ledger, make_write_set(units=make_units("u1")))
+    assert here.view().graph.counts()[0] == 1
+    with here._graph._lock:  # as during a load on another thread
+        commit(ledger, make_write_set(1, units=make_units("u2")))
+        here.catch_up()
+        view = here.view()
+        assert view.revision == 2
+    assert view.graph.counts()[0] == 2
+    commit(ledger, make_write_set(2, units=make_units("u3")))
+    here.catch_up()
+    assert here.view().graph.counts()[0] == 3

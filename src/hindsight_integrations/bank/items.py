@@ -43,9 +43,8 @@ PIECE = 1_500
 # Number of replaced or deleted values and texts after which the files are scrubbed (rewritten without the deleted bytes),
 # which takes seconds for 100,000 texts.
 SCRUB_AFTER = 1_000
-ATTEMPTS = (
-    5  # maximum number of commits; a commit fails if another process deletes a text that was read before
-)
+ATTEMPTS = 5
+"""Maximum number of commits; a commit fails if another process deletes a text that was read before."""
 
 Writes = Sequence[ItemPut | ItemDelete]
 

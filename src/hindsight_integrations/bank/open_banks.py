@@ -103,7 +103,7 @@ class OpenBanks:
         self,
         ledger: Ledger,
         workers: Workers,
-        project: Callable[[BankHeader, RegisteredCopy | None, Background], BankProjection],
+        project: Callable[[BankHeader, RegisteredCopy | None, Background | None], BankProjection],
         *,
         most: int,
         holder: Holder | None,
@@ -228,7 +228,7 @@ class OpenBanks:
             bank.projection.discard()
         elif not replaced:
             header = BankHeader(copy.key, copy.key, copy.generation, 0, None, BankProfile())
-            self._project(header, None, _nowhere).discard()
+            self._project(header, None, None).discard()
         self._note_deleted(copy.generation)
 
     def projections(self) -> dict[str, BankProjection]:
@@ -278,7 +278,7 @@ class OpenBanks:
         return bank
 
     def _continue(self, key: str, projection: BankProjection) -> None:
-        """Load a bank's vector index on a thread for reads, then continue with it on the bank's lane."""
+        """Load a bank's indexes on a thread for reads, then let the bank's lane write what the vector index lacks."""
         with suppress(EngineClosed):
             loaded = self._workers.queued_read(projection.load)
             loaded.add_done_callback(lambda _: self._continue_on_lane(key, projection))
@@ -331,7 +331,7 @@ class OpenBanks:
         copies = self._ledger.copies
         copy = copies.register(header, self._holder)
         if copies.has_earlier(header, self._holder):
-            self._project(header, None, _nowhere).discard()
+            self._project(header, None, None).discard()
             copies.delete_earlier(header, self._holder)
         return copy
 
@@ -358,10 +358,6 @@ class OpenBanks:
         if self._holder and self._holder.in_memory:
             with _logged(f"bank {header.name!r}: its copy stays registered"):
                 self._note_deleted(header.generation)
-
-
-def _nowhere(_: BankProjection) -> None:
-    """Run nothing in the background."""
 
 
 def _continue_vectors(projection: BankProjection) -> None:

@@ -74,9 +74,8 @@ if TYPE_CHECKING:
 PROGRAM = "hindsight-memory"
 LEDGER = "ledger.sqlite"
 INTERRUPTED = 130  # exit code after Ctrl-C: 128 plus the number of SIGINT, as in shells
-MESSAGES_AN_ITEM = (
-    32  # maximum number of messages per item; small enough to show progress in a long conversation
-)
+MESSAGES_AN_ITEM = 32
+"""Maximum number of messages per item; small enough to show progress in a long conversation."""
 ITEMS_A_COMMIT = 4
 SHOWN_ERASURES = 20  # number of memories that a dry run lists
 ALL = 10_000_000  # a limit for listing entities that no bank reaches

@@ -56,10 +56,8 @@ async def _all_of(futures: Iterable[Future[None]]) -> None:
     try:
         await asyncio.wait(waiting)
     finally:
-        for future in (
-            waiting
-        ):  # otherwise the future would call back into a cancelled caller's loop after it has closed
-            future.cancel()
+        for future in waiting:
+            future.cancel()  # otherwise it would call back into a cancelled caller's loop after that has closed
 
 
 P = ParamSpec("P")
@@ -112,15 +110,15 @@ class Workers:
 
     async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a function that changes nothing."""
-        return await asyncio.wrap_future(self._submitted(self._readers, function, *args, **kwargs))
+        return await asyncio.wrap_future(self.queued_read(function, *args, **kwargs))
 
     def queued_read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """Queue a read."""
+        """Run a read in the background."""
         return self._submitted(self._readers, function, *args, **kwargs)
 
     def read_now(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a read without an event loop, and block until it is done."""
-        return self._submitted(self._readers, function, *args, **kwargs).result()
+        return self.queued_read(function, *args, **kwargs).result()
 
     async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a function that changes something. Such functions run one at a time, in order.

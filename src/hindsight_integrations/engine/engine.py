@@ -361,7 +361,7 @@ def _projection(
     open_indexes: Callable[[BankHeader], Indexes],
     header: BankHeader,
     copy: RegisteredCopy | None,
-    background: Background,
+    background: Background | None,
 ) -> BankProjection:
     return BankProjection(header.name, ledger, open_indexes(header), copy, background=background)
 

@@ -337,9 +337,8 @@ def _hits(names: list[str], distances: list[float], limit: int) -> Hits:
 
 
 EF_SEARCH = 1000  # recall at k=300 on random vectors: 0.93 with ef=300, 0.98 with 1000
-NEIGHBOURS = (
-    32  # links per vector; with Chroma's default of 16, three times as many similar vectors are missed
-)
+NEIGHBOURS = 32
+"""Links per vector; with Chroma's default of 16, three times as many similar vectors are missed."""
 OPEN_COLLECTIONS = 64  # with more loaded collections (2.6 MB and four files each), the client is reopened
 SHARDS = 64  # shards of Chroma's cache of loaded collections; its maximum size applies to each shard
 PATIENCE_SECONDS = 60  # how long to wait for a running call; a vacuum may take that long

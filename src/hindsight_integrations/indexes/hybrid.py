@@ -15,9 +15,8 @@ from hindsight_integrations.model.trace import Channel
 
 RRF_K = 60  # k of paper eq. 15 [paper section 4.2.3; recall docs, "Stage 1: Reciprocal Rank Fusion (RRF)"]
 
-_DIGITS = (
-    15  # decimals kept: mathematically equal sums (1/63 + 1/84 = 1/72 + 1/72) may differ in the 17th digit
-)
+_DIGITS = 15
+"""Decimals kept: mathematically equal sums (1/63 + 1/84 = 1/72 + 1/72) may differ in the 17th digit."""
 
 
 def reciprocal_rank_fusion(lists: Mapping[Channel, IntArray]) -> tuple[IntArray, npt.NDArray[np.float64]]:

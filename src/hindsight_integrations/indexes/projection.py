@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -365,7 +365,7 @@ class VectorFollower(Follower[VectorIndex]):
         return mark.revision if mark and feed.knows(mark) else 0
 
     def _write(self, feed: Feed) -> None:
-        """Apply the removals, and write the first vectors of the tail; the index is at the feed's revision if these are all."""
+        """Apply the removals, and write the first vectors of the tail; once it is empty, the index is at the feed's revision."""
         if self._durable(feed) == feed.revision:
             return
         if not self.awake:
@@ -378,8 +378,10 @@ class VectorFollower(Follower[VectorIndex]):
             self._index.remove(self._stale)
         if self._clean is None:
             self._clean = feed.revision
-        self._index.upsert(*feed.vectors_of(self._tail[:WRITE_AT_ONCE]))
-        self._tail = self._tail[WRITE_AT_ONCE:]
+        fits = len(self._tail) < WRITE_AT_ONCE + TAIL_LIMIT  # no rest that would stay below the limit
+        now = len(self._tail) if fits else WRITE_AT_ONCE
+        self._index.upsert(*feed.vectors_of(self._tail[:now]))
+        self._tail = self._tail[now:]
         if not len(self._tail):
             self._index.advance(feed.mark)
             self._stale, self._clean = _NOTHING, feed.revision
@@ -470,8 +472,8 @@ class KeywordFollower(Follower[KeywordIndex]):
 class GraphFollower(Follower[MemoryGraph]):
     """Keeps links and mentions up to date, once the graph is loaded.
 
-    The first request loads it, on any thread, under a lock that the writer thread also takes. A feed opened under
-    the lock is never older than a published view, because views are published after the followers have run.
+    The first request loads it, on any thread, under a lock. The writer thread does not wait for this lock: it notes the
+    commit as missed before it publishes a view, and the next request of the graph reads it.
 
     Attributes:
         awake: whether the graph is loaded.
@@ -487,13 +489,20 @@ class GraphFollower(Follower[MemoryGraph]):
         super().__init__(name, bank, index)
         self._open_feed = open_feed
         self._lock = Lock()
+        self._missed = False  # whether a commit came while the graph was being loaded
         self.awake = False
 
     def follow(self, feed: Feed) -> None:
         """Follow the feed, if the graph is loaded."""
-        with self._lock:
+        if not self._lock.acquire(blocking=False):
+            self._missed = True
+            return
+        try:
             if self.awake:
+                self._missed = False
                 super().follow(feed)
+        finally:
+            self._lock.release()
 
     def wake(self) -> MemoryGraph:
         """Return the graph, loading it from the ledger on first use.
@@ -501,10 +510,14 @@ class GraphFollower(Follower[MemoryGraph]):
         Raises:
             IndexOutOfStep: the graph could not be loaded; the next call tries again.
         """
-        if not self.awake:
+        if not self.awake or self._missed:
             with self._lock:
-                if not self.awake:
-                    self._fill()
+                if not self.awake or self._missed:
+                    self._missed = False
+                    with ExitStack() as on_failure:
+                        on_failure.callback(setattr, self, "_missed", True)
+                        self._fill()
+                        on_failure.pop_all()
         return self._index
 
     def _fill(self) -> None:

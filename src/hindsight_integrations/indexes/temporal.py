@@ -15,9 +15,8 @@ from hindsight_integrations.model.names import names_any
 from hindsight_integrations.model.time import Interval, to_micros
 
 INSIDE_FLOOR = 0.5  # minimum score of a unit that overlaps the window
-MENTIONED_SCALE = (
-    0.5  # factor for units matched only by mentioned_at, which ranks them behind occurrence matches
-)
+MENTIONED_SCALE = 0.5
+"""Factor for units matched only by mentioned_at, which ranks them behind occurrence matches."""
 
 
 def overlaps(starts: IntArray, ends: IntArray, window: Interval) -> BoolArray:

@@ -44,9 +44,8 @@ BUSY_MILLISECONDS = 5000
 # More than the package has. With the driver's default of 128, many statements would be prepared again in each turn.
 CACHED_STATEMENTS = 1000
 CACHE_KIBIBYTES = 16_384  # page cache of the writer's connection
-READER_CACHE_KIBIBYTES = (
-    4_096  # page cache per reader thread; small, because the system's file cache backs it
-)
+READER_CACHE_KIBIBYTES = 4_096
+"""Page cache per reader thread; small, because the system's file cache backs it."""
 _PRIMARY_CODE = 0xFF  # the low byte of an extended SQLite result code is the primary code
 
 

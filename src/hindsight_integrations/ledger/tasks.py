@@ -451,8 +451,9 @@ def complete(connection: Connection, bank: int, claims: Collection[TaskClaim], n
 def take_back(connection: Connection, bank: int | None, now: datetime) -> None:
     """End the leases of a bank, or of all banks, so that their holders can no longer commit.
 
-    The leased tasks go back into the queue, behind those that are already due. For a single bank, the interrupted attempts do not count. For all
-    banks they do, because the holders are gone, and a task that always kills its process must eventually become DEAD.
+    The leased tasks go back into the queue, behind those that are already due. For a single bank, the interrupted attempts
+    do not count. For all banks they do, because the holders are gone, and a task that always kills its process must
+    eventually become DEAD.
     """
     if bank is None:
         connection.execute(_END_LEASES, {"now": to_micros(now)})

@@ -31,8 +31,11 @@ from hindsight_integrations.recall.packing import costs, fitting
 from hindsight_integrations.recall.record_lists import current_records, record_lists
 from hindsight_integrations.recall.rerank import Ranking
 
-LASTING_SHARE, CURRENT_SHARE = 0.5, 0.25  # shares of the budget; the latest memories get the rest (no source)
-MOST_LASTING = 500  # number of latest facts in an overview, about 10,000 tokens (no source)
+LASTING_SHARE, CURRENT_SHARE = (
+    0.5,
+    0.25,
+)  # shares of the budget; the latest memories get the rest (chosen by hand)
+MOST_LASTING = 500  # number of latest facts in an overview, about 10,000 tokens (chosen by hand)
 
 
 # The overview for "What do you know about me?", a question that is not similar to any of its answers:
@@ -99,11 +102,11 @@ def _latest(run: RecallContext, shown: BoolArray) -> IntArray:
     return ordered
 
 
-CORE_SHARE = 5  # at most a fifth of the budget [design 6]
-CORE_TOKENS = 400  # [design 6]
-STAND_INS = 5  # best matches used if no memory is marked as lasting [issue 39]
-SMALL_BANK = 2  # a bank is small if it fits into half of the budget [issue 39]
-KEPT_FIRST = 20  # best matches that precede the lists: some 1,000 tokens, which hold 9 of 10 turns of evidence (LoCoMo facts)
+CORE_SHARE = 5  # core memory gets at most a fifth of the budget (chosen by hand)
+CORE_TOKENS = 400  # maximum tokens of core memory (chosen by hand)
+STAND_INS = 5  # number of best matches used if no memory is marked as lasting (chosen by hand)
+SMALL_BANK = 2  # a bank is small if it fits into half of the budget (chosen by hand)
+KEPT_FIRST = 20  # number of best matches before the lists: about 1,000 tokens, which cover 9 of 10 evidence turns (LoCoMo)
 SPEAKING = frozenset({EntityRole.SPEAKER, EntityRole.USER})
 CONSIDERED = 200  # lasting facts, the most similar to the question: about 2,000 tokens
 

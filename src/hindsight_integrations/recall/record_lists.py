@@ -2,7 +2,7 @@
 
 A question such as "What's left for me to do?" needs every open task, but only some of them resemble it. The question names a kind
 of record, or its best matches show what it is about, in any language and phrasing. This only changes the order in which memories
-fill the budget: a wrong guess costs the end of the ranking.
+fill the budget: a wrong guess costs only the end of the ranking.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hindsight_integrations.recall.packing import costs
 VOTERS = 12  # matches with current records, the most similar to the question, which determine the lists (chosen by hand)
 LEAST_VOTES = 3  # minimum number of voters of a kind that is listed (chosen by hand)
 SHORT = 0.1  # maximum share of the budget of a list for which one voter suffices (chosen by hand)
-MOST_TASKS = 500  # latest tasks that are read, because a text may mark a task as done (no source)
+MOST_TASKS = 500  # latest tasks that are read, because a text may mark a task as done (chosen by hand)
 
 CURRENT = (RecordKind.GOAL, RecordKind.TASK, RecordKind.EVENT, RecordKind.PREFERENCE)
 """Kinds whose valid records are a list by themselves."""

@@ -306,9 +306,8 @@ def choose_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplica
 LONGEST = 400  # maximum number of characters of an observation; the prompt asks for 300
 ECHO_WORDS = 6  # minimum number of consecutive words that count as copied from the instructions
 COPIED_WORDS = 3  # minimum number of consecutive words that count as copied from a fact
-FACTS_EACH = (
-    3  # expected number of facts per observation, which determines the minimum number of observations
-)
+FACTS_EACH = 3
+"""Expected number of facts per observation, which determines the minimum number of observations."""
 
 
 @dataclass(frozen=True)
@@ -534,9 +533,8 @@ def summarise_by_choice(entity: Entity, facts: FactGroup, services: Services) ->
 MOST_GROUPS = 16  # maximum number of tag groups summarised per entity, newest first
 # Maximum number of summaries in one run, if facts change while it runs; after these, the task is retried later.
 ATTEMPTS = 3
-TRIES_OF_MODEL = (
-    3  # number of task attempts; on the last attempt, facts are selected if the model's answer is invalid
-)
+TRIES_OF_MODEL = 3
+"""Number of task attempts; on the last attempt, facts are selected if the model's answer is invalid."""
 COMMITS = 8  # maximum number of commits; another process's write makes a commit fail but need not invalidate the summary
 
 

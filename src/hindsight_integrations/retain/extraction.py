@@ -201,9 +201,8 @@ def without_sources(extraction: Extraction) -> Extraction:
 
 LONGEST_FACT = 8000  # characters; a passage has about 3,000 [config.RetainConfig.chunk_characters]
 LONGEST_NAME = 200  # characters of an entity's name; the longest titles are shorter
-MOST_FACTS = (
-    100  # per passage: one fact for every 30 characters; the paper expects 2 to 5 per exchange [4.1.2]
-)
+MOST_FACTS = 100
+"""Per passage: one fact for every 30 characters; the paper expects 2 to 5 per exchange [4.1.2]."""
 MOST_ENTITIES = 50  # maximum per fact
 MOST_CHANGES = 8  # memories one fact may end: half of those shown; more is implausible
 

@@ -65,9 +65,8 @@ from hindsight_integrations.validation.intake import (
 from hindsight_integrations.validation.messages import role_of
 from hindsight_integrations.validation.retain_request import RetainRequest
 
-SHOWN_TOKENS = (
-    1_500  # token budget for memories per passage; a passage of 3,000 characters has about 750 tokens
-)
+SHOWN_TOKENS = 1_500
+"""Token budget for memories per passage; a passage of 3,000 characters has about 750 tokens."""
 MOST_TURNS = 32  # maximum number of turns per passage used as queries, the longest ones; 3,000 characters seldom contain more
 ITEM_TOKENS = 6  # overhead of an item's number and line break
 RECORD_CHARACTERS = 3  # characters per token, an estimate for the records printed with a memory
