@@ -184,7 +184,9 @@ def writing(opens: Callable[[Inspector], Page], memory: Path, tmp_path: Path) ->
     copy = tmp_path / "memory"
     shutil.copytree(memory, copy, ignore=shutil.ignore_patterns("ledger.pid", "ledger.lock"))
     inspector = Inspector(copy, "--write")
-    yield opens(inspector)
+    page = opens(inspector)
+    yield page
+    page.close()  # first: what it still asks for would fail
     inspector.close()
 
 
