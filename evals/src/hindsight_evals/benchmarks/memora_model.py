@@ -1,25 +1,27 @@
-"""A Memora week through the shipped extraction prompt: what a model's own answers make of it.
+"""Retain a Memora week with the shipped extraction prompt, and compare the resulting memory with the ground truth.
 
     hindsight-evals bench memora_model --data DIR --answers FOLDER [--name weekly-software_engineer]
     hindsight-evals bench memora_model --data DIR --base-url URL [--model NAME] [--record FOLDER]
     hindsight-evals bench memora_model --data DIR --facts FILE
 
-The sessions are retained one after the other, so that the memories shown with one come from those before it. Printed are
-what was withdrawn, and the memory concerned; what was dropped; the facts of sessions in which nothing is to be
-remembered; every record; sums, counts, means and goals beside the truth; presence and absence of the week's values
-(Memora 3.5; see below); calls and tokens. The model and the engine never see the truth. With `--facts` the same of facts extracted before.
+The sessions are retained in order, so that the memories shown with each come from earlier ones. Printed are:
+withdrawn statements with their memories; dropped facts; facts of sessions without anything to remember; all
+records; sums, counts, means and goals compared with the truth; presence and absence of the week's values
+(Memora 3.5; see below); calls and tokens. The model and the engine never see the truth. `--facts` uses facts
+extracted before.
 
-With `--extract turn|idle|session` each session is a followed thread: after each exchange of two messages `threads.follow` gets
-what was said so far, and after each session the thread has been quiet, so that what waits is extracted. `--sessions 3,8,21`
-retains these sessions only, and counts their values only.
+With `--extract turn|idle|session` each session is followed as a thread: `threads.follow` is called after each
+exchange of two messages, and `tasks.settle` after each session. `--sessions 3,8,21` retains only these sessions
+and counts only their values.
 
-`--answers` takes a folder of recordings (docs/models.md, "Record and replay"): a request that has no answer is written there, and
-the run ends with its file. Answer it, and run again; or let the run wait with `--wait SECONDS`. `--go-on` asks all there
-is to ask at once, for which no memories may be shown: `--go-on --without-memories`.
+`--answers` is a folder of recordings (docs/models.md, "Record and replay"). A request without an answer is
+written there, and the run ends with the name of its file. Answer it, and run again; or use `--wait SECONDS`
+to wait for the answer. `--go-on` writes all requests at once. This requires that no memories are shown:
+`--go-on --without-memories`.
 
-A value is present if a valid unit whose sources lie in its add or update session contains its tokens (all numbers, two
-thirds of the words: extraction paraphrases), and nothing beside that unit takes just this value back. It is absent
-otherwise. Documents are scored per field and list element. Every miss is printed.
+A value is present if a valid unit from its add or update session contains its tokens (all numbers, and two
+thirds of the words, because extraction paraphrases), and that unit has no note that retracts the value.
+Otherwise it is absent. Documents are scored by field and list element. Every miss is printed.
 """
 
 from __future__ import annotations
@@ -101,10 +103,10 @@ def retained(
     go_on: bool,
     extract: Extract | None = None,
 ) -> dict[int, list[RetainResult]]:
-    """Retain the sessions, with these facts, or as the engine extracts; or follow them as threads, exchange by exchange.
+    """Retain the sessions, or follow them as threads, one call per exchange.
 
     Returns:
-        The results by number of session; sessions without an answer are left out.
+        The results by session; sessions without an answer are left out.
     """
     results = {}
     for session in sessions:
@@ -134,7 +136,7 @@ def _report_kept(
     results: Mapping[int, Sequence[RetainResult]],
     units: Mapping[str, MemoryUnit],
 ) -> None:
-    """What was not kept, what was kept of sessions without memory, and how many facts there are."""
+    """Print what was not kept, what was kept of sessions without memory, and the number of facts."""
     print("\ndropped")
     for number, result in ((number, result) for number, of in results.items() for result in of):
         for dropped in (*result.dropped, *result.settled.dropped):
@@ -162,7 +164,7 @@ def _stems_from(unit: MemoryUnit, number: int) -> bool:
 
 
 def _has_memory(session: MemoraSession) -> bool:
-    """Whether the data set has something to remember of a session: an operation, or a turn that shares a memory."""
+    """Return whether a session has something to remember: an operation, or a turn that shares a memory."""
     return session.operation is not None or any(turn.share_memory for turn in session.conversation)
 
 
