@@ -165,9 +165,9 @@ evals-public: .venv-evals/.ready ## the same on LOCOMO=path LONGMEMEVAL=path MEM
 		$(if $(FACTS),--facts $(FACTS)) $(if $(LOCOMO),--episodes locomo:$(LOCOMO)) \
 		$(if $(LONGMEMEVAL),--episodes longmemeval:$(LONGMEMEVAL)) $(if $(MEMORA),--episodes memora:$(MEMORA))
 
-# mkdocstrings reads the source; the package is imported for its errors and settings only, which need pydantic.
+# mkdocstrings reads the source, and ruff wraps its signatures; the package is imported for its errors and settings only, which need pydantic.
 .venv-docs/.ready: PINS =
-.venv-docs/.ready: NEEDS = "mkdocs>=1.6,<2" "mkdocs-material>=9.7,<10" "mkdocstrings[python]>=1.0,<2" "mkdocs-llmstxt>=0.5,<0.6" pydantic
+.venv-docs/.ready: NEEDS = "mkdocs>=1.6,<2" "mkdocs-material>=9.7,<10" "mkdocstrings[python]>=1.0,<2" "mkdocs-llmstxt>=0.5,<0.6" pydantic ruff
 .venv-docs/.ready: PLAIN = -e .
 
 docs: .venv-docs/.ready ## the documentation site, with its links checked, into build/site
