@@ -123,8 +123,8 @@ def test_a_week_is_answered_request_by_request(week: Path) -> None:
 @pytest.mark.parametrize("extract", ["turn", "idle"])
 def test_sessions_are_followed_as_threads(week: Path, extract: str) -> None:
     """With `--extract`, the sessions that were asked for come to the same memories, whenever they are extracted."""
-    arguments = ("--data", week, "--name", "tiny", "--light", "--answers", week / "answers")
-    arguments += ("--extract", extract, "--sessions", "2,4")
+    arguments: list[str | Path] = ["--data", week, "--name", "tiny", "--light", "--answers", week / "answers"]
+    arguments += ["--extract", extract, "--sessions", "2,4"]
     for _ in range(2):
         assert bench("memora_model", *arguments).returncode == 1
         assert answered_by_hand(week / "answers") == 1
