@@ -70,6 +70,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+on_files.mkdocs_priority = 100  # type: ignore[attr-defined] # before llmstxt, which looks for the pages of llms.txt
+
+
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Replace links to files by links to pages, and insert the lists that are generated from the code."""
     for mark, listed in LISTS.items():
