@@ -214,7 +214,7 @@ def messages() -> dict[str, list[tuple[str, str]]]:
             first, *parts = [_readable(part) for part in rest.split(" | ")]
             remedy = parts.pop() if len(parts) > 1 else ""
             row = (": ".join(filter(None, [first, *parts])), remedy)
-            if row not in found.setdefault(name, []):
+            if any(re.search(r"\w", cell) for cell in row) and row not in found.setdefault(name, []):
                 found[name].append(row)
     return found
 
