@@ -32,6 +32,7 @@ COPIES = {  # file of the repository -> page
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
     "examples/README.md": "examples.md",
+    "site/site.css": "site.css",
 }
 NOTEBOOKS = {path: f"cookbooks/{path.stem}.md" for path in sorted((ROOT / "cookbooks").glob("*.ipynb"))}
 SENTENCE = 20  # minimum characters of a message; shorter texts are parts of one
