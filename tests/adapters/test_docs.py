@@ -295,7 +295,7 @@ def test_backends(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_migration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """langmem's store and mem0's export are imported; the dry run creates nothing."""
+    """Old conversations, langmem's store and mem0's export are imported; the dry run creates nothing."""
     store = InMemoryStore()
     store.put(("memories", "alice"), "1", {"content": "Alice's sister Ana moved to Lisbon."})
     memory = {
@@ -307,7 +307,11 @@ def test_migration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "export.json").write_text(json.dumps({"results": [memory]}), encoding="utf-8")
     run(script("migration"), store=store)
     with Hindsight.open("memory") as hindsight:
-        assert {name: hindsight.bank(name).count() for name in hindsight.banks()} == {"alice": 1, "bob": 1}
+        assert {name: hindsight.bank(name).count() for name in hindsight.banks()} == {
+            "alice": 1,
+            "bob": 1,
+            "carol": 1,
+        }
 
 
 # docs/users-and-agents.md
