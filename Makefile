@@ -125,8 +125,9 @@ test-server: .venv-server/.ready ## LangGraph's development server, uvicorn work
 .venv-inspector/.ready: NEEDS = -e ".[server,offline]" $(JAVA) playwright==1.65.2 $(PYTEST)
 .venv-inspector/.ready: PLAIN = $(LUCENE)
 
+# The time limits are those of the tests: making 10,000 memories takes three minutes, and more on a busy machine.
 test-inspector: .venv-inspector/.ready ## every page of the inspector in Chromium or Chrome (apt install chromium); MEMORY=path inspects yours
-	.venv-inspector/bin/python -m pytest --timeout 1800 tests/inspector $(if $(MEMORY),--memory $(MEMORY))
+	.venv-inspector/bin/python -m pytest -o timeout_func_only=true tests/inspector $(if $(MEMORY),--memory $(MEMORY))
 
 # The built page is committed, so that nothing else needs Node; a test compares the recorded hash of its sources.
 inspector:        ## build the inspector's page from inspector/ (Node 20)
@@ -161,7 +162,7 @@ evals: .venv-evals/.ready ## ours beside its peers on simulated lives and forget
 # Memora's weeks begin on its first day, a Sunday.
 evals-public: .venv-evals/.ready ## the same on LOCOMO=path LONGMEMEVAL=path MEMORA=path, with FACTS=folder if facts were extracted
 	$(if $(LOCOMO)$(LONGMEMEVAL)$(MEMORA),,$(error give the paths of the data: LOCOMO=... LONGMEMEVAL=... MEMORA=...))
-	$(EVALS_BIN)/hindsight-evals run $(PUBLIC_OUT) --systems here --own-answers --setting first_weekday=sunday \
+	$(EVALS_BIN)/hindsight-evals run $(PUBLIC_OUT) --systems here --own-answers --setting week_starts=sunday \
 		$(if $(FACTS),--facts $(FACTS)) $(if $(LOCOMO),--episodes locomo:$(LOCOMO)) \
 		$(if $(LONGMEMEVAL),--episodes longmemeval:$(LONGMEMEVAL)) $(if $(MEMORA),--episodes memora:$(MEMORA))
 
