@@ -45,7 +45,7 @@ def bank(light: Hindsight) -> MemoryBank:
 
 
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 def test_somebody_of_a_like_name_is_not_erased_silently(bank: MemoryBank) -> None:
     """The call is refused, says which names are whose for certain with how many memories, and how to go on."""
@@ -184,7 +184,7 @@ def test_every_erasure_can_be_tried_without_erasing(
 
 
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 def test_the_receipt_of_a_done_erasure_names_nothing(bank: MemoryBank) -> None:
     """Ids and counts: no text, no name, nothing of what was erased."""

@@ -55,7 +55,7 @@ def test_what_waits_is_done_without_a_call(
     assert (health.worker, health.working, health.dead, health.next_due) == ("own", True, 0, None)
 
 
-@pytest.mark.promise("No background thread runs unless you ask for one.")
+@pytest.mark.promise("No task runs in the background unless you ask for it.")
 def test_without_a_worker_nothing_runs(opened: Opened, reader: Reader) -> None:
     """Neither by default nor with worker="elsewhere" is there a thread or a call that nobody made."""
     engine = opened()
@@ -65,7 +65,7 @@ def test_without_a_worker_nothing_runs(opened: Opened, reader: Reader) -> None:
     assert engine.doctor().tasks.worker == "none"
 
 
-@pytest.mark.promise("No background thread runs unless you ask for one.")
+@pytest.mark.promise("No task runs in the background unless you ask for it.")
 def test_a_worker_elsewhere_is_told_of(opened: Opened, reader: Reader, tmp_path: Path) -> None:
     """An engine that leaves the work to others says so, does nothing by itself, and settles when it is called."""
     engine = opened(tmp_path, worker="elsewhere")

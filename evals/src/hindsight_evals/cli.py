@@ -90,7 +90,7 @@ def run(
 
     here = [
         name for name in known.installed() if name != known.RERANKED
-    ]  # the reranked one takes as long as all others together
+    ]  # the reranked one takes as long as all the others together
     config = RunConfig(
         episodes=tuple(episodes),
         systems=tuple(here if systems == "here" else systems.split(",")),
@@ -183,7 +183,7 @@ def export_waiting(
     stage: Annotated[str, typer.Option(help="answers or verdicts.")] = "answers",
     by: Annotated[str, typer.Option(help="Name of the judge.")] = "imported",
 ) -> None:
-    """Export what waits for answers (questions with contexts) or for verdicts, for people or other systems."""
+    """Export questions with contexts that wait for answers, or answers that wait for verdicts, for people or other systems."""
     from hindsight_evals.results import ResultFiles
     from hindsight_evals.runner.exchange import waiting, write_lines
     from hindsight_evals.runner.run_config import read_config

@@ -102,7 +102,7 @@ def _counts(result: RetainResult | RecallResult | Reflection) -> dict[str, int]:
         case Reflection():
             counts = {"memories": len(result.units), "opinions": len(result.opinions)}
         case RetainResult():
-            values = retained_values(result)  # includes messages that were waiting
+            values = retained_values(result)  # counts messages that were waiting, too
             counts = {"created": values["created"], "queued": len(result.queued) + len(result.parked)}
             return counts | {name: values[name] for name in ("calls", "tokens_in", "tokens_out")}
     return counts | {"calls": result.calls, "tokens_in": result.tokens_in, "tokens_out": result.tokens_out}
@@ -131,8 +131,7 @@ def _span(name: str, bank: str) -> Iterator[Callable[[dict[str, int]], Any]]:
 
 LARGEST_PAGE = 10_000
 MOST_SKIPPED = 10_000_000
-# Page size of `iterate_units`: small enough to limit memory use, large enough to amortise the masks that are computed
-# for each page.
+# Page size of `iterate_units`: limits memory use, but each page costs the computation of its masks.
 UNITS_A_PAGE = 1_000
 
 
@@ -427,7 +426,7 @@ def recall_query(query: str, options: RecallOptions, bank: BankContext) -> Recal
 
 
 def _budget(wanted: object, tokens: object, what: str) -> int:
-    """Validate and return the token budget of an optional part of the result; return 0 if the part is not requested."""
+    """Validate and return the token budget of an optional part of the result; 0 if the part is not requested."""
     return checked_count(tokens, f"max_{what}_tokens") * bool(wanted)
 
 
@@ -456,7 +455,7 @@ async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
 
 
 async def _turns_extracted(bank: BankContext, view: BankView, projection: BankProjection) -> bool:
-    """Return whether a turn in the view was extracted during the recall; the result may then lack the turn and its facts."""
+    """Return whether a turn in the view was extracted during the recall, so that the result may lack the turn and its facts."""
     turns = view.columns.ids[view.columns.waiting]
     services = bank.view_services
     if not len(turns) or await services.workers.read(services.ledger.revision, bank.name) == view.revision:

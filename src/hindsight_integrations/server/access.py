@@ -1,4 +1,4 @@
-"""Tokens of a server: which banks a client may use."""
+"""Tokens of a server, each of which gives access to some banks."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Tokens:
 
     @classmethod
     def read(cls, path: Path) -> Tokens:
-        """Read a TOML file with a table `tokens` that maps each token to a list of banks.
+        """Read a TOML file with a table `tokens` that maps each token to a list of bank names.
 
         Raises:
             InvalidRequest: the file has no valid table, or a token is too short.
@@ -91,7 +91,8 @@ class Tokens:
             raise InvalidRequest("tokens", f"{path} is not TOML ({error})", _EXAMPLE) from error
         if not isinstance(table, dict) or not table:
             raise InvalidRequest("tokens", f"{path} has no table [tokens]", _EXAMPLE)
-        for number, (token, banks) in enumerate(table.items(), 1):  # errors must not contain a token
+        # numbered, because errors must not contain a token
+        for number, (token, banks) in enumerate(table.items(), 1):
             if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
                 reason = f"token {number} of {path} has fewer than {SHORTEST_TOKEN} visible ASCII characters"
                 raise InvalidRequest(

@@ -201,7 +201,7 @@ def _json(plain: object) -> str:
 async def answer_error(request: Request, error: Exception) -> Response:
     """Answer a request whose route raised an error of this package."""
     assert isinstance(error, HindsightError)  # noqa: S101 - the handler of this class
-    if type(error) is BankNotFound:  # its message lists other banks
+    if type(error) is BankNotFound:  # the error's message lists other banks
         error = BankNotFound(error.bank, tuple(filter(request.state.access.includes, error.known)))
     status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
     headers = {}
@@ -268,7 +268,7 @@ def run_server(
     shown_host = f"[{host}]" if ":" in host else host
     listener = listening_socket(host, port)
     started(f"http://{shown_host}:{listener.getsockname()[1]}")
-    # After a graceful stop, uvicorn raises the signal again, which would end the process before the engine is closed.
+    # Ignore the signal that uvicorn raises again after a graceful stop, so that the engine is closed.
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         asyncio.run(uvicorn.Server(settings).serve([listener]))

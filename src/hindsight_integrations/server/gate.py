@@ -139,7 +139,7 @@ class Gate:
         async def replayed() -> MutableMapping[str, Any]:
             nonlocal read
             if read:
-                return await receive()  # reports when the client disconnects
+                return await receive()  # later messages, such as a disconnect
             read = True
             return {"type": "http.request", "body": body, "more_body": False}
 
@@ -150,7 +150,7 @@ class Gate:
                     nonlocal began
                     if not began:
                         began = True
-                        limit.reschedule(None)  # the rest of a stream may take longer
+                        limit.reschedule(None)  # the time limit does not apply to the rest of a stream
                     await send(message)
 
                 await self._app(scope, replayed, sent)
@@ -169,7 +169,7 @@ def _check_origin(headers: dict[str, str], *, only_local: bool) -> None:
             urlsplit(headers.get("origin", f"//{host}")).netloc,
             urlsplit(f"//{host}").hostname or "",
         )
-    except ValueError:  # for example an IPv6 address without its closing bracket
+    except ValueError:  # for example, an IPv6 address without a closing bracket
         raise Refused(400, "the Host or Origin header is not a valid address.") from None
     if origin != host or headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
         raise Refused(403, "requests from pages of other sites are refused.")

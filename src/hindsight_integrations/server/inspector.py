@@ -48,8 +48,9 @@ from hindsight_integrations.validation.options import PROMPT_DEFAULTS, SEARCH_DE
 ASSETS = Path(__file__).parent / "assets"
 PAGE = 50  # number of memories per page of a list
 SEARCHED = 50  # number of memories that a search shows
-LOOKED_THROUGH = 300  # number of memories that a search reads if only those of one entity are wanted, because recall cannot filter by entity
-EVERYTHING = 10_000_000  # a token budget above the size of any answer
+# number of memories that a search for one entity reads, because recall cannot filter by entity
+LOOKED_THROUGH = 300
+EVERYTHING = 10_000_000  # a token budget larger than any answer
 LINKS_A_NODE = 4  # number of links drawn per memory, strongest first; more would be unreadable
 LARGEST_BODY = 1_000_000  # maximum size of a request in bytes
 MOST_NODES = 1_000
@@ -125,7 +126,7 @@ def inspector_app(engine: AsyncHindsight, *, token: str, write: bool = False) ->
 
 async def _open_first(engine: AsyncHindsight) -> None:
     """Open the indexes of the bank that the page shows first, while the browser is starting."""
-    with suppress(HindsightError):  # the page will report the error
+    with suppress(HindsightError):  # the page reports the error
         for name in (await engine.banks())[:1]:
             await (await engine.bank(name, create=False)).units(limit=1)
 
@@ -150,7 +151,7 @@ def serve_inspector(
         uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=5)
     )
     with listening_socket("127.0.0.1", port) as listening:
-        # The token is in the fragment (after #), so that neither logs nor other sites see it.
+        # The token is in the fragment, which is not sent to servers and not logged by them.
         opened(f"http://127.0.0.1:{listening.getsockname()[1]}/#token={token}")
         with suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
@@ -718,9 +719,10 @@ _PRESETS: Mapping[str, Any] = {"prompt": PROMPT_DEFAULTS, "search": SEARCH_DEFAU
 async def why(
     bank: Bank, q: str, preset: Literal["prompt", "search"] = "prompt", as_of: str = ""
 ) -> Response:
-    """Return what an agent would get for a question, and why each candidate was included or cut.
+    """Return the memories an agent would get for a question, with the reason why each candidate was included or cut.
 
-    `prompt` recalls like the recall node, the middleware and the memory blocks; `search` recalls like the retrievers.
+    `prompt` recalls like the recall node, the middleware and the memory blocks; `search` recalls like the
+    retrievers.
     """
     found = await bank.recall(q, **(_PRESETS[preset] | {"trace": True, "as_of": as_of or None}))
     block = _prompt_block(found)

@@ -194,7 +194,7 @@ async def live() -> dict[str, Any]:
 
 @router.get("/version")
 async def api_version() -> dict[str, Any]:
-    """Return the version, and the optional features of the Hindsight server, none of which exist here."""
+    """Return the version and feature flags, in the form of the Hindsight server; its optional features are all off."""
     parts = (
         "observations mcp worker bank_config_api bank_llm_health file_upload_api document_export_api "
         "document_import_api audit_log llm_trace store_document_text"

@@ -1,12 +1,13 @@
-"""Whether recall knows when it does not know: AUROC of `RecallResult.confidence` and of single scores, on LoCoMo.
+"""AUROC of `RecallResult.confidence` and of single scores for telling answerable from unanswerable questions, on LoCoMo.
 
     hindsight-evals bench abstention --data DIR [--facts DIR] [--conversations conv-26,conv-30] [--rerank]
 
-Each conversation is asked its own questions, of which category 5 has no answer (it names the wrong person), and 40 of
-another conversation's: half put to this one's speakers (never mentioned), half as they are (strangers). The constants
-of recall/confidence.py are fitted on the conversations of --fit, answered against unanswerable questions, and
-printed; the others only report. Signals are those of the trace's "confidence" stage. The score that is called
-`confidence` is what the library gives now, with the constants it has.
+Each conversation is queried with its own questions and with 40 from another conversation. Its own questions
+of category 5 have no answer (they name the wrong person). In half of the 40 borrowed questions the names are
+replaced by those of this conversation's speakers ("never mentioned"); the others are unchanged ("stranger").
+The constants of recall/confidence.py are fitted on the conversations of --fit and printed; the other
+conversations are only evaluated. The signals are those of the trace's "confidence" stage. The score
+`confidence` is computed with the constants in the library.
 
 LoCoMo is Maharana et al. 2024 (snap-research/locomo, CC BY-NC 4.0): get `conv-*.json` from there.
 """
@@ -36,7 +37,8 @@ from hindsight_integrations.models.onnx import OnnxCrossEncoder, OnnxEmbedder
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 FITTED = ("conv-26", "conv-41", "conv-43")
-SIGNALS = ("words", "share", "names")  # beside relevance: the logit, or the cosine without a reranker
+# in addition to relevance, which is the logit, or the cosine without a reranker
+SIGNALS = ("words", "share", "names")
 WEIGHT = {Kind.ANSWERED: 1.0, Kind.WRONG_PERSON: 1.0, Kind.NEVER_MENTIONED: 0.5, Kind.STRANGER: 0.25}
 UNANSWERABLE = (Kind.WRONG_PERSON, Kind.NEVER_MENTIONED, Kind.STRANGER)
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -44,7 +46,7 @@ THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One question asked: of which bank ("conv-26 turns"), its kind, and every score of its recall by name."""
+    """One query: its bank ("conv-26 turns"), its kind, and all scores of its recall by name."""
 
     bank: str
     kind: Kind
@@ -52,7 +54,7 @@ class Row:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Ask everything, fit, print."""
+    """Run all queries, fit the constants and print the tables."""
     options = _parser().parse_args(argv)
     paths = [options.data / f"{name}.json" for name in options.conversations or ()]
     conversations = [load_conversation(path) for path in paths or sorted(options.data.glob("conv-*.json"))]
@@ -141,7 +143,7 @@ def _recalled(
 
 
 def _scores(found: RecallResult) -> dict[str, float]:
-    """Every score by name; 0 where there is none."""
+    """Return all scores by name; 0 for missing ones."""
     detail = next((stage.detail for stage in found.trace.stages if stage.name == "confidence"), {})
     signals = {name: float(detail.get(name, 0.0)) for name in ("cosine", "logit", *SIGNALS)}
     cosines, bm25 = (_channel(found, channel) for channel in (Channel.SEMANTIC, Channel.KEYWORD))
@@ -171,7 +173,7 @@ def _matrix(rows: Sequence[Row], names: Iterable[str]) -> Array:
 
 
 def _fitted(rows: Sequence[Row], names: Sequence[str]) -> Model:
-    """The model under which 0.5 parts answered from unanswerable questions if there are as many of each."""
+    """Fit the model whose threshold 0.5 separates answerable from unanswerable questions, both weighted equally."""
     truth = np.array([row.kind is Kind.ANSWERED for row in rows])
     weight = np.array([WEIGHT[row.kind] for row in rows])
     if truth.any() and not truth.all():
@@ -180,7 +182,7 @@ def _fitted(rows: Sequence[Row], names: Sequence[str]) -> Model:
 
 
 def _print_tables(rows: Sequence[Row], fit_on: Sequence[str]) -> None:
-    """AUROC of every score against each kind of unanswerable question; then what thresholds on confidence give."""
+    """Print the AUROC of every score for each kind of unanswerable question, then the effect of thresholds on confidence."""
     banks = list(dict.fromkeys(row.bank for row in rows))
     for kind in UNANSWERABLE:
         if not any(row.kind is kind for row in rows):
@@ -202,7 +204,7 @@ def _auroc(rows: Sequence[Row], name: str, kind: Kind) -> float:
 
 
 def _print_thresholds(rows: Sequence[Row], mode: str) -> None:
-    """Below a threshold the agent says that it does not know."""
+    """Print the effect of confidence thresholds below which the agent says that it does not know."""
     print(f"{mode}, conversations not fitted on: saying 'I do not know' below a confidence")
     print("below  right when said   said of: " + ", ".join(Kind))
     for threshold in THRESHOLDS:

@@ -1,12 +1,14 @@
-"""What a time in a question leaves to be searched for: evidence with and without the words of the time, and its channel.
+"""Coverage of evidence by recall for questions with a time, with and without the time's words in the query.
 
     hindsight-evals bench asked_times --data DIR [--facts DIR] [--conversations conv-26,conv-41] [--cache DIR]
 
-Three sets of LoCoMo questions: those that name a time; each fourth of the others with the year of most turns added ("... in
-2023?"); and each fourth with a "since" added of which a share of all turns is, where it was said since then. Each is asked in
-four ways: as it is; with the words of the time searched for as well (`_without` cuts nothing); with time searched whatever
-share of the bank is of it, and never (`UNSELECTIVE` out of reach, and 0). Share of the evidence turns that what recall returns covers, at
-four budgets, nobody reranks; numpy and FTS5. The constants of `recall/retrieval.py` were chosen on conv-26, 41, 43.
+There are three sets of LoCoMo questions: those that name a time; every fourth of the others, with the most
+frequent year added ("... in 2023?"); and every fourth of the others, with a "since ..." added that matches a
+given share of all turns, if the evidence is from that time. Each question is asked in four ways: with the
+defaults; with the time's words in the query (`_without` removes nothing); with the temporal channel always
+on, and with it always off (`UNSELECTIVE` out of reach, and 0). The figure is the share of evidence turns that
+recall returns with four token budgets, without a reranker, on numpy and FTS5. The constants of
+`recall/retrieval.py` were chosen on conv-26, 41 and 43.
 """
 
 from __future__ import annotations
@@ -36,13 +38,13 @@ from hindsight_integrations.models.onnx import OnnxEmbedder
 from hindsight_integrations.models.protocols import Embedder
 
 BUDGETS = (256, 512, 1024, 2048)  # tokens
-SHARES = (0.5, 0.65, 0.8, 0.9)  # of all turns, said since the time that is added
-EVERY = 4  # of the questions without a time, one in so many is asked with one
+SHARES = (0.5, 0.65, 0.8, 0.9)  # shares of all turns that the added "since ..." matches
+EVERY = 4  # every how many of the questions without a time get one
 ASKED_TIME = "hindsight_integrations.recall.retrieval"
 
 
 def ways() -> Mapping[str, AbstractContextManager[object]]:
-    """In which ways each question is asked."""
+    """Return a context manager for each way of asking."""
     return {
         "as it is": nullcontext(),
         "words of the time searched": patch(f"{ASKED_TIME}._without", lambda text, _found: text),
@@ -53,7 +55,7 @@ def ways() -> Mapping[str, AbstractContextManager[object]]:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A question that names a time, the set it is of, and its evidence."""
+    """A question that names a time, the set it belongs to, and its evidence."""
 
     of: str
     text: str
@@ -61,7 +63,7 @@ class Timed:
 
 
 def questions(conversation: Conversation) -> Iterator[Timed]:
-    """The questions of all three sets."""
+    """Yield the questions of all three sets."""
     plain: list[Question] = []
     for question in conversation.questions:
         if question_time(question.text, conversation.asked_at, LocalDates(UTC), (ENGLISH,)):
@@ -86,7 +88,7 @@ def _with(question: Question, time: str) -> str:
 
 
 def _since(conversation: Conversation, share: float) -> tuple[datetime, frozenset[str]]:
-    """When the sessions begin that hold a share of all turns, and the ids of those turns."""
+    """Return the start of the last sessions that contain a share of all turns, and the ids of their turns."""
     total = sum(len(session.messages) for session in conversation.sessions)
     later: set[str] = set()
     since = conversation.asked_at
@@ -101,7 +103,7 @@ def _since(conversation: Conversation, share: float) -> tuple[datetime, frozense
 def measured(
     conversation: Conversation, facts: Facts | None, embedder: Embedder
 ) -> dict[tuple[str, str], list[list[float]]]:
-    """By set and way, the shares of evidence covered at each budget, a question a row."""
+    """Return the shares of evidence covered with each budget, one row for each question, by set and way of asking."""
     found: dict[tuple[str, str], list[list[float]]] = {}
     config = HindsightConfig(storage=LIGHT)
     with (
@@ -125,7 +127,7 @@ def _covered(bank: MemoryBank, question: Timed, moment: datetime) -> list[float]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure every conversation and print a table of means a mode."""
+    """Measure all conversations, and print a table of means for each mode."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,11 +1,15 @@
-"""Several processes write one bank of a PostgreSQL database, and one bank is held while others are used.
+"""Latency of several processes that write one bank of a PostgreSQL database, and of other banks while one bank is locked.
 
     hindsight-evals bench contention [--writers 8] [--turns 40] [--hold 10] [--out FILE]
 
-First one process alone retains turns in one bank, then eight processes do at the same time: how long a turn takes, and
-whether every turn succeeds. Then a transaction holds one bank's lock while a process reads and writes 19 other banks: their
-times beside those without the held lock. Last, as many threads as the pool has connections write one bank each, and read
-inside: nothing waits forever. Light indexes, given facts, no model.
+1. One process retains turns in one bank, then eight processes do so concurrently: the latency of a turn, and
+  whether all succeed.
+2. A process reads and writes 19 banks, first without contention and then while a transaction holds the lock
+  of another bank.
+3. As many threads as the pool has connections write one bank each, and read during the write: no thread may
+  wait forever.
+
+With light indexes, facts passed by the caller, and no model.
 """
 
 from __future__ import annotations
@@ -33,12 +37,12 @@ ONE = "one bank for all"
 
 
 def opened(address: str) -> Hindsight:
-    """An engine with light indexes."""
+    """Open an engine with light indexes."""
     return Hindsight.open(address, embeddings=HashEmbedder(), reranker=None, config=config())
 
 
 def turn(bank: MemoryBank, number: int) -> float:
-    """Retain a turn of two messages with two given facts; return its milliseconds."""
+    """Retain a turn of two messages with two facts; return the milliseconds."""
     said = [f"Ann saw bird k{number}k at the river.", f"Bob baked cake k{number}k for the feast."]
     told = [Message(text, "Ann", WHEN, id=f"m{number}.{place}") for place, text in enumerate(said)]
     facts = [ExtractedFact(what=text, sources=[each.id or ""]) for text, each in zip(said, told, strict=True)]
@@ -48,7 +52,7 @@ def turn(bank: MemoryBank, number: int) -> float:
 
 
 def write(address: str, start: Any, writer: int, turns: int, times: Any) -> None:  # noqa: ANN401 - of multiprocessing
-    """Write one bank, once all writers are ready; put the milliseconds of all turns."""
+    """Write to one bank once all writers are ready; put the milliseconds of each turn into a queue."""
     with opened(address) as engine:
         bank = engine.bank(ONE)
         turn(bank, writer * 100_000)
@@ -57,7 +61,7 @@ def write(address: str, start: Any, writer: int, turns: int, times: Any) -> None
 
 
 def writing(address: str, writers: int, turns: int, first: int) -> list[float]:
-    """Milliseconds of all turns of so many processes at the same time."""
+    """Return the milliseconds of all turns of concurrent writer processes."""
     context = get_context("forkserver")
     start, times = context.Barrier(writers), context.Queue()
     processes = [
@@ -73,7 +77,7 @@ def writing(address: str, writers: int, turns: int, first: int) -> list[float]:
 
 
 def using(engine: Hindsight, banks: Sequence[str], rounds: int, first: int) -> dict[str, list[float]]:
-    """Milliseconds of turns and recalls over some banks."""
+    """Return the milliseconds of turns and recalls in some banks."""
     turns, recalls = [], []
     for number in range(rounds):
         bank = engine.bank(banks[number % len(banks)])
@@ -85,7 +89,7 @@ def using(engine: Hindsight, banks: Sequence[str], rounds: int, first: int) -> d
 
 
 def holding(address: str, seconds: float) -> dict[str, Any]:
-    """Use 19 banks, first freely and then while another process's transaction holds the twentieth."""
+    """Use 19 banks, first without contention and then while another process's transaction locks the twentieth."""
     banks = [f"bank {number}" for number in range(20)]
     ledger = Ledger.open(address)
     with opened(address) as engine, ThreadPoolExecutor(1) as pool:
@@ -109,7 +113,7 @@ def holding(address: str, seconds: float) -> dict[str, Any]:
 
 
 def crowding(address: str) -> float:
-    """Seconds until as many writers as the pool has connections have written a bank each, five turns each."""
+    """Return the seconds until as many writers as the pool has connections have written five turns each, in a bank each."""
     connections = config().storage.connections
     started = time.perf_counter()
     with opened(address) as engine:
@@ -127,7 +131,7 @@ def crowding(address: str) -> float:
 
 
 def summary(times: Sequence[float]) -> dict[str, float]:
-    """Median and 95th percentile of milliseconds."""
+    """Return the median and the 95th percentile of milliseconds."""
     return {
         "count": len(times),
         "p50": round(statistics.median(times), 1),

@@ -1,15 +1,16 @@
-"""Kill a process in the middle of its work, again and again, and check that nothing acknowledged is lost.
+"""Kill a process repeatedly in the middle of its work, and check that nothing acknowledged is lost.
 
     hindsight-evals bench crash [--kills 44] [--keywords lucene,fts5] [--kinds retain,edit,...] [--jobs 1] [--seed 7]
         [--out FILE] [--keep DIR]
 
-Eleven kinds of operation are killed (SIGKILL) at random moments: retain, retain_many, forget, edit, merge, document
-upsert, reindex, import, forget_bank, open, and open with the indexes deleted. A child announces what each operation
-changes before it starts and once it has returned. After the kill the directory is opened again and compared: all that
-was acknowledged is there, and of what was under way each commit is there whole or not at all. Then memories are asked
-for by meaning, words, name and time, `doctor` must have nothing to say, and no file may hold words of what an
-acknowledged `forget` erased or an acknowledged `edit` replaced. Every 22 kills make a session over one directory,
-which ends with the indexes damaged and then deleted. Exits with 1 on any problem.
+Eleven kinds of operation are killed (SIGKILL) at random moments: retain, retain_many, forget, edit, merge,
+document upsert, reindex, import, forget_bank, open, and open with the indexes deleted. A child process
+reports the changes of each operation before it starts and after it returns. After the kill, the directory is
+opened again and checked: every acknowledged change must be present, and each commit of the interrupted
+operation must be either complete or absent. Memories must be found by meaning, words, name and time, `doctor`
+must report no problem, and no file may contain words that an acknowledged `forget` or `edit` removed. 22
+kills make up a session in one directory. At its end the indexes are first damaged and then deleted. The exit
+code is 1 if there is any problem.
 """
 
 from __future__ import annotations
@@ -33,23 +34,23 @@ from hindsight_evals.benchmarks.kills.operations import EMBEDDERS, Kind, delete_
 from hindsight_evals.benchmarks.kills.state import State, apply, left_over, read_state
 from hindsight_integrations.config import KeywordBackend
 
-SESSION = 22  # kills over one directory
+SESSION = 22  # number of kills in one directory
 
 
 @dataclass(slots=True)
 class Session:
-    """Kills over one directory.
+    """A series of kills in one directory.
 
     Attributes:
         folder: the data directory.
         keywords: its keyword index.
-        rng: draws moments and samples.
-        state: what the directory held when last looked at.
-        embedder: whose vectors it holds.
-        kills: how many, by kind.
-        hits: of these, how many fell into an operation.
-        acknowledged: changes that were acknowledged.
-        problems: what was wrong.
+        rng: the source of random moments and samples.
+        state: the contents of the directory at the last check.
+        embedder: the embedder of its vectors.
+        kills: number of kills by kind of operation.
+        hits: number of kills that interrupted an operation.
+        acknowledged: number of acknowledged changes.
+        problems: descriptions of what was wrong.
     """
 
     folder: Path
@@ -63,7 +64,7 @@ class Session:
     problems: list[str] = field(default_factory=list)
 
     def round(self, kind: Kind, number: int) -> None:
-        """One child killed, and what it left looked at."""
+        """Kill one child, and check the directory."""
         before = len(self.problems)
         target = self.embedder
         if kind is Kind.REINDEX:
@@ -80,7 +81,7 @@ class Session:
         ]
 
     def damaged(self) -> None:
-        """Damage and delete the indexes: what is in them is made again."""
+        """Damage the indexes, then delete them; check that they are rebuilt."""
         for damage in (corrupt, delete_indexes):
             damage(self.folder)
             with open_memory(self.folder, self.keywords, self.embedder) as hindsight:
@@ -93,7 +94,7 @@ class Session:
         waiting: State = frozenset()
         if (
             target != self.embedder
-        ):  # banks that the reindex had not come to answer under the embedder they have
+        ):  # banks that were not reindexed yet work only with their previous embedder
             with open_memory(self.folder, self.keywords, self.embedder) as hindsight:
                 waiting = read_state(hindsight)
                 self.problems += index_problems(hindsight, fresh, self.rng)
@@ -111,7 +112,7 @@ class Session:
 
 
 def corrupt(folder: Path) -> None:
-    """Cut the files of Chroma's collections and of Lucene in two, as a bad disk would."""
+    """Truncate the files of Chroma's collections and of Lucene to half, as a faulty disk might."""
     for pattern in ("chroma/*/*.bin", "chroma/*/*.pickle", "lucene/*/*"):
         for path in folder.glob(pattern):
             if path.is_file() and path.name != "write.lock":
@@ -119,7 +120,7 @@ def corrupt(folder: Path) -> None:
 
 
 def run_session(keywords: str, kinds: Sequence[Kind], seed: int, parent: Path) -> Session:
-    """A session in a directory of its own: every kind in turn, in random order."""
+    """Run a session in its own directory, with every kind of operation in random order."""
     rng = random.Random(f"{seed}/{keywords}")
     session = Session(parent / f"{keywords}-{seed}", KeywordBackend(keywords), rng)
     for number, kind in enumerate(rng.sample(kinds, len(kinds))):
@@ -129,7 +130,7 @@ def run_session(keywords: str, kinds: Sequence[Kind], seed: int, parent: Path) -
 
 
 def sessions(options: argparse.Namespace, parent: Path) -> Iterator[Session]:
-    """All sessions as they end, the kills dealt out evenly over keyword indexes and kinds."""
+    """Yield the sessions as they end; the kills are spread evenly over keyword indexes and kinds."""
     dealt = [
         (options.keywords[n % len(options.keywords)], n // len(options.keywords))
         for n in range(options.kills)
@@ -147,7 +148,7 @@ def sessions(options: argparse.Namespace, parent: Path) -> Iterator[Session]:
 
 
 def run(options: argparse.Namespace, parent: Path) -> int:
-    """Every session; prints a line for each and a table at the end."""
+    """Run all sessions; print a line for each, and a table at the end."""
     kills: Counter[str] = Counter()
     hits: Counter[str] = Counter()
     acknowledged, bad = 0, list[str]()
@@ -170,7 +171,6 @@ def run(options: argparse.Namespace, parent: Path) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Read the arguments and run."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

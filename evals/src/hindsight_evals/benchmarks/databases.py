@@ -1,10 +1,11 @@
-"""What a turn and a recall cost on PostgreSQL beside SQLite, in one run, and with a slower network.
+"""Latency of a turn and a recall on PostgreSQL and on SQLite, also with a slower network.
 
     hindsight-evals bench databases [--sizes 1000,10000] [--turns 60] [--queries 100] [--delay 1] [--out FILE]
 
-Banks of the same facts on a directory, on PostgreSQL by a local socket, and through a proxy that adds milliseconds each way and
-counts round trips. Exact vectors and FTS5, given facts and vectors of a hash, no reranker: the rest costs the same on both.
-Last, a new process opens the PostgreSQL bank: the time to its first answer without a cache.
+Banks with the same facts are in a directory, on PostgreSQL through a local socket, and on PostgreSQL through
+a proxy that delays data in each direction and counts round trips. Vectors are exact hash vectors, keywords
+use FTS5, facts are passed by the caller, and there is no reranker, because these parts cost the same on both.
+Finally, a new process opens the PostgreSQL bank without a cache: the seconds to its first answer.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ BATCH = 500
 
 
 def opened(address: str) -> Hindsight:
-    """An engine with light indexes."""
+    """Open an engine with light indexes."""
     settings = replace(config(), storage=replace(config().storage, connections=8))
     return Hindsight.open(address, embeddings=HashEmbedder(), reranker=None, config=settings)
 
 
 def fill(bank: MemoryBank, size: int) -> None:
-    """Retain so many facts, of one message each."""
+    """Retain `size` facts, with one message each."""
     said = [f"Person {number % 997} lent book {number} to library {number % 89}." for number in range(size)]
     for start in range(0, size, BATCH):
         items = [
@@ -51,19 +52,19 @@ def fill(bank: MemoryBank, size: int) -> None:
 
 
 def measured(call: Callable[[int], object], count: int, trips: Callable[[], int]) -> dict[str, Any]:
-    """Median and 95th percentile of milliseconds, and the median number of round trips."""
+    """Return the median and the 95th percentile of milliseconds, and the median number of round trips."""
     times, counts = [], []
     for number in range(count):
         before, started = trips(), time.perf_counter()
         call(number)
         times.append((time.perf_counter() - started) * 1000)
-        time.sleep(0.002)  # until the last answer has passed the proxy
+        time.sleep(0.002)  # wait until the proxy has forwarded the last answer
         counts.append(trips() - before)
     return summary(times) | {"round trips": statistics.median(counts)}
 
 
 def costs(address: str, options: argparse.Namespace, first: int, trips: Callable[[], int]) -> dict[str, Any]:
-    """A turn and a recall, on an open engine."""
+    """Measure a turn and a recall on an open engine."""
     with opened(address) as engine:
         bank = engine.bank(BANK)
         for number in range(5):
@@ -80,7 +81,7 @@ def costs(address: str, options: argparse.Namespace, first: int, trips: Callable
 
 
 def first_answer(address: str) -> float:
-    """Seconds from opening to the first answer."""
+    """Return the seconds from opening to the first answer."""
     started = time.perf_counter()
     with opened(address) as engine:
         engine.bank(BANK).recall("Who lent book 7?")
@@ -88,7 +89,7 @@ def first_answer(address: str) -> float:
 
 
 def beside(size: int, options: argparse.Namespace) -> dict[str, Any]:
-    """All figures of one size."""
+    """Return all figures for one bank size."""
     with running() as server, tempfile.TemporaryDirectory() as folder:
         proxy = Proxy(server)
         for address in (folder, server.address()):
@@ -111,7 +112,7 @@ def beside(size: int, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure every size; print and write the figures."""
+    """Measure all sizes; print and write the figures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,14 +1,15 @@
-"""Whether recall still finds what was said when ten times as much was said by people of the same first names.
+"""Evidence that recall finds when the bank also contains ten times as much text by people with the same first names.
 
     hindsight-evals bench distraction --data LOCOMO --foreign MEMORA [--facts FACTS] [--times 10] [--out FOLDER]
 
-All LoCoMo conversations are kept in one bank and every question is asked of it, under 512, 1,024 and 2,048 tokens. Then
-chats of Memora's people are kept beside them until there are ten times as many foreign turns as units: each chat is
-voiced by the two speakers of some LoCoMo conversation, on a day of it, so that neither a name nor a date tells it from
-what was said. The same questions again. With --facts the conversations that have extracted facts are asked about
-those, in a bank of their own; foreign chats are turns there, too. Plain vector, BM25 and RRF rank the very same units.
+All LoCoMo conversations are in one bank, and all their questions are asked with budgets of 512, 1,024 and
+2,048 tokens. Then Memora's chats are added until there are ten times as many foreign turns as units: each
+chat gets the names of the two speakers of a LoCoMo conversation and one of its dates, so that neither names
+nor dates distinguish it. The same questions are asked again. With --facts, the conversations with extracted
+facts are also measured with these, in a separate bank; foreign chats are turns there, too. Plain vector
+search, BM25 and RRF rank the same units.
 
---out writes `alone.json` and `foreign.json`, to be compared by `locomo_table`:
+--out writes `alone.json` and `foreign.json`, for comparison with `locomo_table`:
 
     hindsight-evals bench locomo_table FOLDER/foreign.json --against bm25
 
@@ -44,12 +45,12 @@ from hindsight_integrations.models.onnx import OnnxCrossEncoder, OnnxEmbedder
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 BUDGETS = (512, 1024, 2048)  # tokens
-AT_ONCE = 50  # foreign chats a commit
+AT_ONCE = 50  # foreign chats in one commit
 
 
 @dataclass(frozen=True, slots=True)
 class Corpora:
-    """What is kept in one bank and asked about: conversations, with their facts where the mode is facts."""
+    """The contents of one bank: conversations, with their facts in the facts mode."""
 
     mode: Mode
     conversations: tuple[Conversation, ...]
@@ -61,14 +62,14 @@ SEED = 20_260_101
 
 @dataclass(frozen=True, slots=True)
 class ForeignSession:
-    """A chat between two people who have names of a LoCoMo conversation and nothing else of it."""
+    """A Memora chat with the speakers' names of a LoCoMo conversation."""
 
     thread: str
     messages: tuple[Message, ...]
 
 
 def told_apart(conversation: Conversation) -> Conversation:
-    """The same conversation with its name before each turn id, so that "D1:1" is one turn in a bank of many."""
+    """Return the conversation with its name as a prefix of all turn ids, which makes "D1:1" unique in a bank of many."""
     name = conversation.name
     return replace(
         conversation,
@@ -78,7 +79,7 @@ def told_apart(conversation: Conversation) -> Conversation:
 
 
 def facts_told_apart(name: str, facts: Facts) -> Facts:
-    """Facts of a conversation, citing its turns by the ids of `told_apart`."""
+    """Return the facts of a conversation with the prefixed turn ids of `told_apart`."""
     return {
         number: [
             fact.model_copy(update={"sources": [_turn(name, source) for source in fact.sources]})
@@ -91,15 +92,15 @@ def facts_told_apart(name: str, facts: Facts) -> Facts:
 def foreign_sessions(
     folder: Path, conversations: Sequence[Conversation], *, turns: int
 ) -> Iterator[ForeignSession]:
-    """Chats of Memora's people, revoiced, until there are so many turns; the same ones each time.
+    """Yield renamed Memora chats until there are enough turns; the same ones in every run.
 
-    A chat becomes one of a conversation's two speakers, on a day of that conversation: neither names nor dates tell it
-    from what was said.
+    The speakers of a chat get the names of a conversation's speakers, and the chat gets a date of that
+    conversation.
 
     Args:
         folder: Memora's files, `<period>-<persona>.json`.
-        conversations: whose speakers and days are used.
-        turns: how many turns are wanted; fewer come where the files have fewer.
+        conversations: the conversations with the speakers and dates.
+        turns: the number of turns; fewer if the files contain fewer.
     """
     chance = Random(SEED)
     chats = [
@@ -128,7 +129,7 @@ def _pair(conversation: Conversation, chance: Random) -> list[str]:
 
 
 def _revoiced(said: Message, on: Session, names: Mapping[str, str], place: int) -> Message:
-    """What somebody said, by somebody else, at the place-th moment of another session."""
+    """Return a message under another name, with the time of the place-th turn of another session."""
     moment = on.messages[min(place, len(on.messages) - 1)].timestamp
     return replace(said, speaker=names[said.speaker], timestamp=moment, role=None)
 
@@ -149,7 +150,7 @@ def _turn(name: str, turn: str) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Ask alone, then among foreign turns; print both and write them."""
+    """Ask the questions without and with foreign turns; print and write the results."""
     options = _parser().parse_args(argv)
     conversations = [told_apart(load_conversation(path)) for path in sorted(options.data.glob("conv-*.json"))]
     if not conversations:
@@ -204,7 +205,7 @@ def _setup(options: argparse.Namespace, cache: DiskCache) -> Setup:
 
 
 def _corpora(conversations: Sequence[Conversation], options: argparse.Namespace) -> Iterator[Corpora]:
-    """Turns of all conversations; then facts of those that have any."""
+    """Yield the turns of all conversations, then the facts of those that have any."""
     if options.mode is not Mode.FACTS:
         yield Corpora(Mode.TURNS, tuple(conversations), {})
     if options.facts is None or options.mode is Mode.TURNS:
@@ -217,7 +218,7 @@ def _corpora(conversations: Sequence[Conversation], options: argparse.Namespace)
 
 @contextmanager
 def _bank(corpora: Corpora, setup: Setup) -> Iterator[tuple[Path, MemoryBank]]:
-    """A bank that holds all the conversations, and its folder."""
+    """Create a bank with all conversations; yield its folder and the bank."""
     with (
         TemporaryDirectory(prefix="distraction-", ignore_cleanup_errors=True) as folder,
         Hindsight.open(
@@ -237,7 +238,7 @@ def _retain(bank: MemoryBank, chats: Sequence[ForeignSession]) -> None:
 
 
 def _asked(corpora: Corpora, bank: MemoryBank, corpus: Corpus, setup: Setup) -> list[Outcome]:
-    """Every question of every conversation, of ours and of the plain systems over what the bank holds now."""
+    """Ask every question of every conversation, with our recall and with the baselines over the bank's current units."""
     print(f"{corpora.mode}: {len(corpus.units)} units", file=sys.stderr)
     baselines = Baselines(corpus, depth=setup.depth)
     try:

@@ -1,13 +1,15 @@
-"""Quality against speed of the local embedders, one for each `EmbedderBackend`.
+"""Quality and speed of the local embedders, one for each `EmbedderBackend`.
 
     hindsight-evals bench embedders --data DIR [--conversations conv-26,conv-42] [--embedders onnx,static] [--out FILE]
 
-Speed, on this machine's cores: texts a second over the turns of the conversations in one call, milliseconds for one
-question (p50), seconds until the first vector (imports and weights). Quality: the share of evidence turns covered
-under 1,024 and 2,048 tokens, categories 1 to 4, as in `locomo_retrieval` - by vector search alone and by
-`bank.recall` without a reranker; units are verbatim turns. Every embedder keeps its own calibrated thresholds.
+Speed on this machine: texts per second over the turns of the conversations in one call, milliseconds for one
+question (p50), and seconds to the first vector (imports and weights included). Quality: the share of evidence
+turns covered with 1,024 and 2,048 tokens, categories 1 to 4, as in `locomo_retrieval`, by vector search alone
+and by `bank.recall` without a reranker; units are verbatim turns. Every embedder uses its own calibrated
+thresholds.
 
-Needs what `make test-torch` installs, and bge-small's weights (extra [offline]). LoCoMo: see `locomo_retrieval`.
+Needs the packages of `make test-torch`, and bge-small's weights (extra [offline]). LoCoMo: see
+`locomo_retrieval`.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ HEADER = (
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Seconds to the first vector, texts a second in one call, milliseconds for a question (p50)."""
+    """Seconds to the first vector, texts per second in one call, and milliseconds for a question (p50)."""
 
     first: float
     texts_per_second: float
@@ -55,7 +57,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One embedder's row: percentages by system and budget, None where nothing was measured."""
+    """One embedder's row: percentages by system and budget; None if not measured."""
 
     name: str
     dimension: int
@@ -63,7 +65,7 @@ class Measured:
     percent: dict[str, float | None]
 
     def cells(self) -> list[str]:
-        """The row as text, in the order of HEADER."""
+        """Return the row as text, in the order of HEADER."""
         speed = (
             f"{self.speed.first:.1f}",
             f"{self.speed.texts_per_second:,.0f}",
@@ -73,7 +75,7 @@ class Measured:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure every embedder, print the table and write its numbers."""
+    """Measure all embedders; print the table and write the figures."""
     options = _parser().parse_args(argv)
     conversations = [load_conversation(options.data / f"{name}.json") for name in options.conversations]
     rows = []

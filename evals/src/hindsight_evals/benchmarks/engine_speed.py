@@ -1,21 +1,26 @@
-"""What the engine itself costs: recall and retain apart from any model, on 1,000 to 100,000 synthetic facts.
+"""Latency of recall and retain without model calls, with 1,000 to 100,000 synthetic facts.
 
     hindsight-evals bench engine_speed [--sizes 1000,10000,100000] [--queries 60] [--banks 500] [--deadline]
         [--batch 250] [--keep FOLDER] [--out FILE] [--profile]
 
-Facts (about 42 words, Zipf vocabulary, names, dates) and vectors (384-d, clustered) are seeded, so every run asks the
-same. For each size, in one bank on real Chroma, Lucene, rustworkx and SQLite: recall without a reranker, in total
-and by stage, the embedding of the query left out; retain per fact, embedding left out. Beside them, in turn with the recalls:
-one real query embedding and one bare Chroma query (k = 100) on the same collection, which is what a vector store alone
-would cost; the ratio is the whole recall, its query's embedding included, over those two. Then, in a new process: opening
-to the first answer, cold and with imports, model and JVM warm, and memory after 200 questions, resident and anonymous.
-`--keep` keeps the banks, and measures those that are there without filling them again; a million facts are filled faster
-with `--batch 5000`. `--banks` asks the measured bank again with so many banks open;
-`--deadline` shows how reranking keeps its deadline.
+Facts (about 42 words, Zipf vocabulary, names, dates) and vectors (384 dimensions, clustered) are seeded, so
+all runs use the same. For each size, in one bank on Chroma, Lucene, rustworkx and SQLite:
 
-Aims on 2 cores: everything but the query's embedding under 25 ms (p50) at 10,000 facts and under 60 ms at 100,000; the
-whole recall, embedding included, at most 2 (p50) and 3 (p95) times the bare embedding and query at 10,000, 2 and 3.5 at
-100,000; opened to first answer in a second, warm, at 100,000.
+- recall without a reranker and without the embedding of the query, in total and by stage;
+- retain per fact, without embedding;
+- alternating with the recalls, one real query embedding and one plain Chroma query (k = 100) on the same
+  collection, which is the cost of a vector store alone. The ratio compares the whole recall, with embedding,
+  with these two;
+- in a new process, the time from opening to the first answer, cold, and with imports, model and JVM warm; and
+  resident and anonymous memory after 200 questions.
+
+`--keep` keeps the banks, and measures existing ones without filling them again; `--batch 5000` fills a
+million facts faster. `--banks` repeats the measurement with this many banks open; `--deadline` measures how
+closely reranking keeps its deadline.
+
+Targets on 2 cores: recall without embedding under 25 ms (p50) with 10,000 facts and under 60 ms with 100,000;
+the whole recall at most 2 (p50) and 3 (p95) times the plain embedding and query with 10,000 facts, 2 and 3.5
+times with 100,000; first answer within a second of opening, warm, with 100,000.
 """
 
 from __future__ import annotations
@@ -50,19 +55,19 @@ from hindsight_integrations.models.onnx import OnnxEmbedder
 P = ParamSpec("P")
 R = TypeVar("R")
 
-WARM_UP, WARM_UP_SEED = 200, 99  # questions before those that count
+WARM_UP, WARM_UP_SEED = 200, 99  # number and seed of the questions before the measured ones
 BANK = "speed"
-EMBEDDING = "embed query"  # the stage left out
+EMBEDDING = "embed query"  # the stage that is not counted
 QUESTION = "What did Alice Example say about moving the weekly meeting to Lisbon in May 2024?"
 
 
-SMALL = 5  # of a small bank
+SMALL = 5  # number of facts in a small bank
 
 
 def beside_others(
     hindsight: Hindsight, bank: MemoryBank, questions: list[tuple[str, str]], banks: int
 ) -> dict[str, object]:
-    """Whole recalls of `bank` in milliseconds, alone and with `banks - 1` small banks open that were each asked once."""
+    """Return milliseconds of recalls of `bank`, alone, and with `banks - 1` small banks open that were queried once."""
     alone = _recalled(bank, questions)
     for number in range(1, banks):
         small = hindsight.bank(f"small-{number}")
@@ -79,7 +84,7 @@ def _recalled(bank: MemoryBank, questions: list[tuple[str, str]]) -> dict[str, f
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure every size, print the tables and write the numbers."""
+    """Measure all sizes; print the tables and write the figures."""
     options = _parser().parse_args(argv)
     embedder = OnnxEmbedder()
     embedding = percentiles(milliseconds(lambda: embedder.embed_query(QUESTION), 30))
@@ -122,7 +127,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _apart(size: int, options: argparse.Namespace) -> dict[str, Any]:
-    """Filling and asking, then opening, each in a process of its own, so that memory is that of one bank."""
+    """Fill and query a bank, then open it, each in its own process, so that memory figures are those of one bank."""
     with TemporaryDirectory(prefix="speed-", ignore_cleanup_errors=True) as temporary:
         folder = str(options.keep / str(size) if options.keep else temporary)
         found: dict[str, Any] = {}
@@ -134,12 +139,12 @@ def _apart(size: int, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def reopen(size: int, folder: str, _: argparse.Namespace) -> dict[str, Any]:
-    """What it takes to open a filled bank, in a process that has done nothing yet."""
+    """Measure the opening of a filled bank in a new process."""
     return {"open": opening.opened(folder, BANK, World(size).questions(opening.QUESTIONS))}
 
 
 def measure(size: int, folder: str, options: argparse.Namespace) -> dict[str, Any]:
-    """One bank of `size` facts: fill it, unless it was kept, and ask it."""
+    """Fill one bank with `size` facts, unless it was kept, and query it."""
     real = OnnxEmbedder()
     real.embed_query(QUESTION)
     world, embedder = World(size), RealQueryCost(real)
@@ -160,7 +165,7 @@ def measure(size: int, folder: str, options: argparse.Namespace) -> dict[str, An
 def _retain(
     bank: MemoryBank, world: World, embedder: SyntheticEmbedder, size: int, at_once: int
 ) -> dict[str, Any]:
-    """Milliseconds a fact, embedding left out: on average, over the last tenth, and by stage."""
+    """Return milliseconds per fact without embedding: the mean, the mean of the last tenth, and by stage."""
     own: list[float] = []
     began = time.perf_counter()
     with retain_stages() as seconds:
@@ -184,10 +189,11 @@ def _retain(
 
 
 def _recalls(bank: MemoryBank, questions: list[tuple[str, str]], real: OnnxEmbedder) -> dict[str, Any]:
-    """Recalls and bare queries in turn, in milliseconds.
+    """Measure recalls and plain queries alternately, in milliseconds.
 
-    Of recall without the query's embedding: percentiles of all, of each kind of question, of each stage. Other questions
-    come first, until Java has compiled what searches run through: its first hundred take three times as long.
+    Percentiles of recall without the query's embedding: all questions, each kind of question, each stage.
+    Warm-up questions come first, because the first hundred take three times as long, until Java has compiled
+    the code of searches.
     """
     for _, text in World(bank.count(), seed=WARM_UP_SEED).questions(WARM_UP):
         bank.recall(text, query_timestamp=END)
@@ -202,7 +208,8 @@ def _recalls(bank: MemoryBank, questions: list[tuple[str, str]], real: OnnxEmbed
         for name, value in {**total, **_stages(found)}.items():
             times[name]["all"].append(value)
             times[name][kind].append(value)
-        other = questions[(turn + len(questions) // 2) % len(questions)][1]  # the same one would be warm
+        # a repeated question would be cached
+        other = questions[(turn + len(questions) // 2) % len(questions)][1]
         bare_spent, of_chroma = timed(bare, other)
         chroma.append(of_chroma)
         for group in ("all", kind):
@@ -219,12 +226,12 @@ def _recalls(bank: MemoryBank, questions: list[tuple[str, str]], real: OnnxEmbed
 
 
 def _bare_query(bank: MemoryBank, real: OnnxEmbedder) -> Callable[[str], float]:
-    """What one pays without this library: embed the text, ask the bank's collection for the nearest 100.
+    """Return a function that embeds a text and queries the bank's collection for the nearest 100, as without this library.
 
-    It returns the milliseconds spent in Chroma. The vector asked with is the synthetic one, as in the recalls.
+    It returns the milliseconds spent in Chroma. The query vector is the synthetic one, as in the recalls.
     """
     index: Any = bank.asynchronous._context.projection._indexes.vectors  # noqa: SLF001
-    index.count()  # reaches the collection
+    index.count()  # opens the collection
     collection = index._bound.collection  # noqa: SLF001
     ask = partial(collection.query, n_results=100, include=["distances"])
     synthetic = SyntheticEmbedder()
@@ -239,7 +246,7 @@ def _bare_query(bank: MemoryBank, real: OnnxEmbedder) -> Callable[[str], float]:
 
 
 def _ratio(whole: dict[str, float], bare: dict[str, float]) -> dict[str, dict[str, float]]:
-    """The whole recall beside the bare query, and how many times as long it takes, percentile by percentile."""
+    """Return the whole recall, the plain query and their ratio, by percentile."""
     return {
         "whole_recall_ms": whole,
         "embedding_and_chroma_ms": bare,
@@ -257,7 +264,7 @@ async def _inline(_: Workers, function: Callable[P, R], *args: P.args, **kwargs:
 
 
 def _profile(hindsight: Hindsight, questions: list[tuple[str, str]]) -> None:
-    """Where recall's time goes, its parts run one after the other in one thread (Java still in its own)."""
+    """Profile recall with its parts run sequentially in one thread (Java still uses its own)."""
 
     async def ask() -> None:
         bank = await hindsight.asynchronous.bank(BANK)

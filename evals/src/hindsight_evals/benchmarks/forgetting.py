@@ -1,11 +1,11 @@
-"""The forgetting cases through our own engine, with what was served where a case fails.
+"""The forgetting cases with our engine, with the recalled context of failed cases.
 
     hindsight-evals bench forgetting [--cases FOLDER] [--forms extracted,plain] [--half worked-on|held-out|all] [--show]
 
-Each case has a bank of its own: its sessions are retained one by one, its question asked at the end, and it is passed where all
-that holds is served as true and nothing else is (`evals/forgetting`). Printed are the cases passed by family and form, beside
-them how many fail because something is gone that holds, and how many because something is served that does not. --cases reads
-other files in the format of `cases.toml`. --show prints every failure, for reading by hand.
+Each case has its own bank: its sessions are retained one by one, and its question is asked at the end. A case
+passes if all true values are recalled as true and no others are (`evals/forgetting`). The table shows the
+cases passed by family and form, and how many fail because a true value is missing or because an outdated one
+is recalled. --cases reads other files in the format of `cases.toml`. --show prints all failures.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HALVES = {"worked-on": False, "held-out": True, "all": None}
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case: what is missing, what is served though it no longer holds, and the context."""
+    """The result of a case: missing values, values recalled although they are no longer true, and the context."""
 
     missing: tuple[Item, ...]
     leaked: tuple[Item, ...]
@@ -82,7 +82,7 @@ def outcome_of(engine: Hindsight, episode: Episode) -> Outcome:
 
 
 def print_table(form: str, outcomes: list[tuple[ForgettingCase, Outcome]]) -> None:
-    """Cases passed by family."""
+    """Print the cases passed by family."""
     cases, passed, missing, leaked = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for case, outcome in outcomes:
         for family in (case.family, "all"):
@@ -99,7 +99,7 @@ def print_table(form: str, outcomes: list[tuple[ForgettingCase, Outcome]]) -> No
 
 
 def show(case: ForgettingCase, form: Form, outcome: Outcome) -> None:
-    """A failed case for people."""
+    """Print a failed case."""
     if not outcome.missing and not outcome.leaked:
         return
     print(f"\n{form} {case.id}: {case.question}")

@@ -1,10 +1,11 @@
-"""SIGKILLs while items are put, replaced, deleted and forgotten: what was acknowledged is there, and what was deleted is not.
+"""Kill a process (SIGKILL) while it writes, replaces, deletes and forgets items, and check that acknowledged writes persist.
 
     hindsight-evals bench item_kills [--kills 50] [--seed 1]
 
-A child process writes items through `HindsightStore` and says each write before and after it; the parent kills it after a
-random time, opens the directory, and compares every key: it holds what was acknowledged last, or what was under way. Every
-text is found by a search for its own words, and no text that was replaced or deleted is. Exits with 1 on any problem.
+A child process writes items through `HindsightStore` and reports each write before and after it. The parent
+kills it after a random time, opens the directory, and checks all keys: each has its last acknowledged value,
+or that of the interrupted write. Every text must be found by a search for its own words, and no replaced or
+deleted text may be found. The exit code is 1 if there is any problem.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 
 KEYS = 40
 WRITES = ("put", "put", "put", "delete", "forget", "batch")
-GONE = ""  # what a key that was deleted holds
+GONE = ""  # the value of a deleted key
 
 
 def opened(folder: Path, keywords: str) -> Hindsight:
@@ -38,7 +39,7 @@ def opened(folder: Path, keywords: str) -> Hindsight:
 
 
 def writes(rng: random.Random, first: int) -> Iterator[tuple[str, dict[str, str]]]:
-    """What to do, with the word that each key holds afterwards."""
+    """Yield operations, each with the resulting word of its keys."""
     for number in count(first):
         keys = rng.sample(range(KEYS), 3)
         what = rng.choice(WRITES)
@@ -65,12 +66,12 @@ def child(folder: Path, keywords: str, seed: int) -> None:
 
 
 def killed(folder: Path, keywords: str, seed: int, seconds: float) -> list[list[str]]:
-    """The words of each line that a child said before it was killed."""
+    """Return the lines that a child wrote before it was killed, split into words."""
     command = [sys.executable, "-m", "hindsight_evals.benchmarks.item_kills", "--child", str(folder)]
     command += ["--keywords", keywords, "--seed", str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        first = [process.stdout.readline() for _ in range(2)]  # it is open, and has written
+        first = [process.stdout.readline() for _ in range(2)]  # the store is open, and the child has written
         time.sleep(seconds)
         process.kill()
         said = [*first, *process.stdout.readlines()]
@@ -78,7 +79,7 @@ def killed(folder: Path, keywords: str, seed: int, seconds: float) -> list[list[
 
 
 def follow(held: dict[str, set[str]], said: list[list[str]]) -> None:
-    """What each key may hold: what was acknowledged last, and of the last write, if it was not, either."""
+    """Update the possible values of each key: the last acknowledged one, and also that of an unacknowledged last write."""
     for kind, *pairs in said:
         for pair in pairs:
             key, _, word = pair.partition("=")
@@ -89,7 +90,7 @@ def follow(held: dict[str, set[str]], said: list[list[str]]) -> None:
 
 
 def problems(store: HindsightStore, held: dict[str, set[str]]) -> Iterator[str]:
-    """What is not as it must be; and the keys' words are known from here on."""
+    """Yield differences from the expected state, and reduce `held` to the values found."""
     items = {item.key: item for item in store.search(("a",), limit=1_000)}
     for key, words in held.items():
         word = items[key].value["text"].split()[0] if key in items else GONE

@@ -1,15 +1,16 @@
-"""HindsightStore beside LangGraph's InMemoryStore and SqliteStore: what an operation takes, and what search finds on LoCoMo.
+"""Latency and search quality of HindsightStore, and of LangGraph's InMemoryStore and SqliteStore, on LoCoMo.
 
     hindsight-evals bench langgraph_stores --data DIR [--conversations conv-26,conv-41] [--rounds 3] [--out FILE]
 
-Every turn of the conversations is an item, in a namespace for each conversation; every question with evidence, without category 5,
-is a search under the prefix of its conversation. The same items in the same order, the same embedder and one vector an item in
-each store, in one process: first every put alone, then gets, listings and searches in rounds in which the stores take turns, then
-everything once more in batches, into fresh stores. Vectors are made beforehand and looked up, so that times are those of the stores
-(what the embedder takes is printed beside them). SqliteStore has its vectors too (`evals/peers/loaded_sqlite.py`).
+Every turn is an item, in a namespace for each conversation. Every question with evidence, without category 5,
+is a search under the prefix of its conversation. All stores get the same items in the same order, with the
+same embedder and one vector for each item, in one process. First each item is put separately; then come gets,
+listings and searches, in rounds in which the stores take turns; then everything is repeated in batches in new
+stores. Vectors are computed in advance, so that the times are those of the stores (the embedder's time is
+printed separately). SqliteStore has its vectors, too (`evals/peers/loaded_sqlite.py`).
 
-LoCoMo is Maharana et al. 2024 (snap-research/locomo, CC BY-NC 4.0): get `conv-*.json` from there. Needs the extras
-[langgraph,offline,cookbooks].
+LoCoMo is Maharana et al. 2024 (snap-research/locomo, CC BY-NC 4.0): get `conv-*.json` from there. Needs the
+extras [langgraph,offline,cookbooks].
 """
 
 from __future__ import annotations
@@ -38,26 +39,26 @@ from hindsight_integrations import Hindsight
 from hindsight_integrations.langgraph import HindsightStore
 from hindsight_integrations.models.onnx import OnnxEmbedder
 
-DEPTHS = (5, 10, 20)  # items of a search
-BATCH = 100  # puts of a batch
-FIELD = "text"  # what items are found by
+DEPTHS = (5, 10, 20)  # number of results of a search
+BATCH = 100  # number of puts in a batch
+FIELD = "text"  # the indexed field
 PUT, GET, SEARCH, LIST, NAMESPACES = "put", "get", "search", "search without a query", "list_namespaces"
 BATCHED = f"batch of {BATCH} puts"
 WARM = "warm"
-LISTED_EVERY = 10  # questions, after one of which the listings are measured
+LISTED_EVERY = 10  # number of questions between two measurements of the listings
 
 T = TypeVar("T")
 Opener = Callable[[Path, "ReadyVectors"], AbstractContextManager[BaseStore]]
 
 
 class ReadyVectors(Embeddings):
-    """The bundled embedder's vectors, made beforehand.
+    """Precomputed vectors of the bundled embedder.
 
     Attributes:
-        milliseconds: what the embedder took for a text among all, and for a question alone.
-        dimensions: of a vector.
-        complete: no other text is embedded from here on. Our engine calibrates thresholds on texts of its own when it first
-            meets an embedder.
+        milliseconds: the embedder's time for a text in a batch, and for a single question.
+        dimensions: length of a vector.
+        complete: whether texts without a precomputed vector are rejected. Until then, our engine embeds texts
+            to calibrate its thresholds.
     """
 
     def __init__(self, texts: Sequence[str], questions: Sequence[str]) -> None:
@@ -65,7 +66,7 @@ class ReadyVectors(Embeddings):
         self._embedder = embedder = OnnxEmbedder()
         embedder.embed_query(WARM)
         took, made = timed(embedder.embed_documents, texts)
-        as_texts = embedder.embed_documents(questions)  # SqliteStore embeds a query as a text
+        as_texts = embedder.embed_documents(questions)  # because SqliteStore embeds a query as a text
         asked = [timed(embedder.embed_query, question) for question in questions]
         self.milliseconds = {
             "text": round(took / len(texts), 2),
@@ -78,32 +79,32 @@ class ReadyVectors(Embeddings):
         )
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Those made; a store that embeds another text than the field's stops the run."""
+        """Return precomputed vectors; unknown texts stop the run."""
         missing = [] if self.complete else [text for text in texts if text not in self._texts]
         if missing:
             self._texts |= dict(zip(missing, self._embedder.embed_documents(missing).tolist(), strict=True))
         return [self._texts[text] for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
-        """That made."""
+        """Return the precomputed vector."""
         if not self.complete and text not in self._questions:
             self._questions[text] = self._embedder.embed_query(text).tolist()
         return self._questions[text]
 
     @property
     def index(self) -> Any:  # noqa: ANN401 - either store's own typed dict
-        """The configuration of LangGraph's own stores."""
+        """Return the index configuration for LangGraph's own stores."""
         return {"dims": self.dimensions, "embed": self, "fields": [FIELD], "text_fields": [FIELD]}
 
 
 @dataclass(slots=True)
 class Measured:
-    """One store.
+    """The results of one store.
 
     Attributes:
         took: milliseconds by operation.
-        first_search: milliseconds of the search right after the puts.
-        found: the keys that each question brought, best first.
+        first_search: milliseconds of the first search after the puts.
+        found: the keys found for each question, best first.
     """
 
     took: dict[str, list[float]] = field(default_factory=dict)
@@ -111,13 +112,13 @@ class Measured:
     found: list[list[str]] = field(default_factory=list)
 
     def time(self, operation: str, work: Callable[[], T]) -> T:
-        """Do it, note how long it took, and give what it gave."""
+        """Call a function, record its duration, and return its result."""
         milliseconds, given = timed(work)
         self.took.setdefault(operation, []).append(milliseconds)
         return given
 
     def shares(self, questions: Sequence[Question], depth: int) -> list[float]:
-        """The share of its evidence that each question has among the first so many items."""
+        """Return the share of each question's evidence among the first `depth` items."""
         return [
             len(question.evidence.intersection(keys[:depth])) / len(question.evidence)
             for question, keys in zip(questions, self.found, strict=True)
@@ -126,7 +127,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What every store is given: a put for each turn, and the questions with the namespaces they are asked under."""
+    """The input of all stores: a put for each turn, and the questions with their namespaces."""
 
     items: tuple[PutOp, ...]
     questions: tuple[Question, ...]
@@ -217,7 +218,7 @@ OPENERS: dict[str, Opener] = {"HindsightStore": _ours, "InMemoryStore": _in_memo
 
 
 def _value(put: PutOp) -> Mapping[str, Any]:
-    """What a put writes; none of these deletes."""
+    """Return the value of a put (which is never None here)."""
     assert put.value is not None
     return put.value
 

@@ -1,18 +1,21 @@
-"""Long threads of a LangGraph agent: what the retain node adds to a turn, early and late, and what kills leave.
+"""Latency of the retain node in long threads of a LangGraph agent, and its memories after kills.
 
     hindsight-evals bench langgraph_threads [--early 50] [--late 5000] [--turns 1000] [--every 50] [--light] [--out FILE]
 
-1. `latency`: a thread on SQLite checkpoints whose state keeps every message. At turn 50 and at turn 5,000 a few turns are
-   taken with the retain node, and as many, in turns with them, on a thread with the same messages whose graph has none. The turns
-   between are put into the state at once, and the node catches up with them. All are on the same machine at the same time, so
-   the difference is what memory adds. With "sync" durability: else LangGraph writes the checkpoint of the answer while the
-   retain node runs, and takes the interpreter from it.
-2. `kills`: an agent takes 1,000 turns with the last 40 messages in its state; its process is killed (SIGKILL) at any moment of
-   a turn after every 50, and run again. Its memories must be those of an agent that was not killed.
-3. `points`: an agent is killed in its answer, before and after the memory is written, and in the next node, with each of
-   LangGraph's durabilities. With "exit" an answer may be made anew, under another id: the first is history.
+1. `latency`: a thread on SQLite checkpoints keeps all messages in its state. Around turn 50 and turn 5,000,
+  some turns are run with the retain node, alternating with turns of a thread with the same messages and no
+  such node, so that the difference is the cost of memory. The turns between are added to the state at once,
+  and the node catches up with them. Durability is "sync"; otherwise LangGraph writes the checkpoint of the
+  answer while the retain node runs, and both compete for the interpreter.
+2. `kills`: an agent runs 1,000 turns with the last 40 messages in its state. After every 50 turns its process
+  is killed (SIGKILL) at a random moment of a turn, and started again. Its memories must be the same as those
+  of an agent that was not killed.
+3. `points`: an agent is killed in its answer, before and after the memory is written, and in the next node,
+  with each of LangGraph's durabilities. With "exit", an answer may be generated again with another id; the
+  first one is then history.
 
-On Chroma and Lucene, or with `--light` on exact numpy and FTS5; vectors are made by hashing. Exits with 1 on any difference.
+On Chroma and Lucene, or with `--light` on exact numpy and FTS5; vectors are hash vectors. The exit code is 1
+on any difference.
 """
 
 from __future__ import annotations
@@ -51,7 +54,7 @@ from hindsight_evals.benchmarks.threads.agent import (
 from hindsight_evals.benchmarks.threads.killing import difference, in_folder, killed_within, killed_without
 from hindsight_integrations.langgraph import create_retain_node
 
-MEASURED = 15  # turns
+MEASURED = 15  # number of turns
 DEATHS = (
     (IN_ANSWER, 2),
     (BEFORE_WRITE, 3),
@@ -62,11 +65,11 @@ DEATHS = (
 )
 PARTS = ("latency", "kills", "points")
 DURABILITIES = ("sync", "async", "exit")
-ALL = sys.maxsize  # messages that stay in the state
+ALL = sys.maxsize  # number of messages that stay in the state
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Take the parts, print their figures, write them; 1 if any memory differed."""
+    """Run the parts; print and write their figures; return 1 if any memory differed."""
     options = _parser().parse_args(argv)
     figures: dict[str, Any] = {}
     for part in options.part or PARTS:
@@ -85,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def latency(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """What a turn costs with and without the retain node, early and late in a thread."""
+    """Measure turns with and without the retain node, early and late in a thread."""
     spent: list[float] = []
     with (
         opened(folder, light=options.light) as hindsight,
@@ -104,7 +107,7 @@ def latency(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _around(at: int, remembering: Graph, forgetful: Graph, spent: list[float]) -> dict[str, Any]:
-    """The turns around one, with memory and without by turns; the middle one is the turn asked for."""
+    """Measure the turns around a position, alternately with and without memory."""
     first, graphs = at - MEASURED // 2, {"with": remembering, "without": forgetful}
     for name, graph in graphs.items():
         begun = turn_of(graph.get_state(_thread(name)).values.get("messages", ()))
@@ -113,7 +116,7 @@ def _around(at: int, remembering: Graph, forgetful: Graph, spent: list[float]) -
             earlier += [asked(turn), AIMessage(answer_of(turn), id=f"answer-{turn}")]
         if earlier:
             graph.update_state(_thread(name), {"messages": earlier}, as_node="later")
-        graph.invoke({"messages": [asked(first - 1)]}, _thread(name))  # catches up
+        graph.invoke({"messages": [asked(first - 1)]}, _thread(name))  # to let the node catch up
     spent.clear()
     took: dict[str, list[float]] = {name: [] for name in graphs}
     for turn in range(first, first + MEASURED):
@@ -158,7 +161,7 @@ def _thread(name: str) -> RunnableConfig:
 
 
 def kills(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """An agent killed from without every so many turns, against one that is not."""
+    """Compare an agent that is killed every few turns with one that is not."""
     agent = Agent(folder / "killed", options.turns, light=options.light)
     agent.folder.mkdir()
     began = time.perf_counter()
@@ -170,7 +173,7 @@ def kills(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def points(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Agents killed at known points of their turns, against one that is not."""
+    """Compare agents that are killed at known points of their turns with one that is not."""
     turns = max(turn for _, turn in DEATHS)
     whole = in_folder(Agent(folder, turns, light=options.light), folder / "whole")
     killed_within(whole)

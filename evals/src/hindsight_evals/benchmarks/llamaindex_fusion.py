@@ -1,17 +1,19 @@
-"""Our retriever as one leg of LlamaIndex's QueryFusionRetriever, against LlamaIndex's own vector + BM25 fusion, on LoCoMo.
+"""Our retriever in LlamaIndex's QueryFusionRetriever, compared with LlamaIndex's own vector and BM25 fusion, on LoCoMo.
 
     hindsight-evals bench llamaindex_fusion --data DIR --facts DIR [--conversations conv-26,conv-41] [--rerank]
 
-First, for every question and several sets of options: whether `HindsightRetriever` gives the units of `bank.recall` with
-the same options, in its order, under scores that never rise, sync and async, and with the bundle's own vector.
+First, for every question and several sets of options: whether `HindsightRetriever` returns the units of
+`bank.recall` with the same options in the same order, with scores that never rise, sync and async, and with a
+precomputed query vector.
 
-Then the share of the evidence turns covered within 512 and 1,024 tokens, of each retriever alone and of the fusions
-(`reciprocal_rerank`, one query), with the difference of those with ours from LlamaIndex's own (paired bootstrap over the questions of categories 1 to 4
-of all conversations, 95%). The same for everybody: the texts (one node a unit of the bank, as the bank shows it), the embedder, the BM25 leg
-(llama-index-retrievers-bm25, its defaults), the depth of every leg, and packing in rank order. Ours knows when it is asked, and
-embeds the date of a memory with its text, as it always does. Nobody reranks; with --rerank ours does, without a deadline.
+Then the share of evidence turns covered with 512 and 1,024 tokens, by each retriever alone and by the fusions
+(`reciprocal_rerank`, one query), with the difference of our fusions from LlamaIndex's own (paired bootstrap
+over the questions of categories 1 to 4 of all conversations, 95 %). All arms use the same texts (one node for
+each unit of the bank, as the bank renders it), embedder, BM25 retriever (llama-index-retrievers-bm25,
+defaults), depth, and packing in rank order. Our retriever knows the time of the question, and as always
+embeds a memory's date with its text. There is no reranker; with --rerank ours has one, without a deadline.
 
-LoCoMo is Maharana et al. 2024 (snap-research/locomo, CC BY-NC 4.0); facts are those of `locomo_extract`.
+LoCoMo is Maharana et al. 2024 (snap-research/locomo, CC BY-NC 4.0); the facts come from `locomo_extract`.
 """
 
 from __future__ import annotations
@@ -58,11 +60,11 @@ logging.getLogger("bm25s").setLevel(logging.WARNING)
 CHANNELS_OF_LEGS = (
     4,
     1,
-)  # what each leg stands for: ours fuses four channels, BM25 is one; set before it was run
+)  # weights of the retrievers, fixed before the run: ours fuses four channels, BM25 is one
 
 
 class Arm(StrEnum):
-    """Who answers: one retriever, or the fusion of two, by reciprocal rank or (with weights) by relative score."""
+    """One retriever, or the fusion of two by reciprocal rank or, with weights, by relative score."""
 
     OURS_AND_BM25 = "ours + BM25"
     OURS_AND_VECTOR = "ours + vector"
@@ -77,13 +79,13 @@ class Arm(StrEnum):
 def arms(
     ours: HindsightRetriever, nodes: Sequence[TextNode], embedder: Embedder, *, depth: int
 ) -> Mapping[Arm, BaseRetriever]:
-    """Every arm over one bank. Every leg gives up to `depth` nodes; bare ones, so that fusion merges equal texts.
+    """Return every arm over one bank. Every retriever returns up to `depth` nodes without dates, so that fusion merges equal texts.
 
     Args:
-        ours: over the bank, with bare nodes.
-        nodes: the bank's memories, for LlamaIndex's own.
-        embedder: the bank's.
-        depth: nodes a leg.
+        ours: our retriever, with bare nodes.
+        nodes: the bank's memories, for LlamaIndex's retrievers.
+        embedder: the bank's embedder.
+        depth: number of nodes from each retriever.
     """
     index = VectorStoreIndex(list(nodes), embed_model=SharedEmbedding(embedder))
     legs: dict[Arm, BaseRetriever] = {
@@ -107,9 +109,9 @@ def arms(
 def bare_nodes(
     units: Iterable[MemoryUnit], ours: HindsightRetriever, questions: Iterable[str]
 ) -> list[TextNode]:
-    """The units as nodes with the texts that ours shows of them: without what was taken back, or with a note of it.
+    """Return the units as nodes with the same texts as our retriever's: without retracted parts, or with a note about them.
 
-    Fusion takes nodes for the same by their text, and would count a memory twice whose text is another here.
+    Fusion identifies nodes by their text, and would count a memory twice if the texts differed.
     """
     shown = {node.node_id: node.text for question in questions for node in ours.retrieve(question)}
     return [TextNode(id_=unit.id, text=shown.get(unit.id, unit.text)) for unit in units]
@@ -118,13 +120,11 @@ def bare_nodes(
 def _fusion(
     legs: list[BaseRetriever], top_k: int, weights: tuple[float, ...] | None = None
 ) -> QueryFusionRetriever:
-    """Fusion for the question itself: no other questions are made up, so no LLM is asked."""
+    """Return the fusion for the question itself, without generated questions, so that no LLM is called."""
     return QueryFusionRetriever(
         legs,
         llm=MockLLM(),
-        mode="relative_score"
-        if weights
-        else "reciprocal_rerank",  # the only modes with weights are those of scores
+        mode="relative_score" if weights else "reciprocal_rerank",  # the only modes with weights use scores
         retriever_weights=list(weights) if weights else None,
         num_queries=1,
         similarity_top_k=top_k,
@@ -133,12 +133,13 @@ def _fusion(
 
 
 BUDGETS = (512, 1024)  # tokens
-SAME = {"text": "full", "relevance": "all", "include_records": False}  # what recall asks for itself
+# recall options that match the retriever's
+SAME = {"text": "full", "relevance": "all", "include_records": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One question asked of one arm under one budget: the share of its evidence covered, in [0, 1]."""
+    """The result of one question in one arm with one budget: the share of its evidence covered, in [0, 1]."""
 
     mode: str
     conversation: str
@@ -151,7 +152,7 @@ class Share:
 
 @dataclass(slots=True)
 class Agreement:
-    """How many retrievals were compared with a recall, and how many gave other units, another order or rising scores."""
+    """The number of compared retrievals, and of those with other units, another order or rising scores."""
 
     compared: int = 0
     different: int = 0
@@ -216,7 +217,7 @@ def _measured(
     depth: int,
     agreement: Agreement,
 ) -> list[Share]:
-    """The shares of one conversation, kept as facts or as turns; comparisons are added to the agreement."""
+    """Return the shares of one conversation, retained as facts or as turns, and add to the agreement."""
     mode = "turns" if facts is None else "facts"
     with (
         TemporaryDirectory(prefix="fusion-", ignore_cleanup_errors=True) as folder,
@@ -246,7 +247,7 @@ def _measured(
 
 
 async def _compare(bank: MemoryBank, conversation: Conversation, setup: Setup, agreement: Agreement) -> None:
-    """Every question, under several options, both ways, and with its vector in the bundle."""
+    """Compare retrieval and recall for every question: several sets of options, sync and async, with a precomputed vector."""
     middle = conversation.sessions[len(conversation.sessions) // 2].moment
     sets: list[dict[str, Any]] = [
         {"max_tokens": 1024},
@@ -266,7 +267,7 @@ async def _compare(bank: MemoryBank, conversation: Conversation, setup: Setup, a
 
 
 def _rows(shares: Sequence[Share], mode: str, budget: int) -> Iterator[str]:
-    """A line an arm, and how those with ours differ from LlamaIndex's fusion, of the questions of categories 1 to 4."""
+    """Yield a line for each arm, and the differences of our fusions from LlamaIndex's for questions of categories 1 to 4."""
     chosen = [
         share
         for share in shares

@@ -1,12 +1,13 @@
-"""A LoCoMo conversation through the shipped extraction prompt, written as a file of facts for `locomo_retrieval --facts`.
+"""Extract a LoCoMo conversation with the shipped prompt, and write its facts for `locomo_retrieval --facts`.
 
     hindsight-evals bench locomo_extract --data DIR/conv-26.json --out FOLDER --answers FOLDER
     hindsight-evals bench locomo_extract --data DIR/conv-26.json --out FOLDER --base-url URL [--model NAME] [--record FOLDER]
 
-The sessions are retained one after the other, so that the memories shown with one come from those before it. What the
-model answered goes into `FOLDER/conv-26.jsonl`, one line a session: its facts after screening, causal indexes counted
-within the session. Where a fact ends a memory it was shown, it states the memory's very words (`invalidates`), and where
-a part of one ends, it names it by the turns it was made from (`changes`): the number means nothing without the list. For answers from a folder see `memora_model`.
+The sessions are retained in order, so that the memories shown with each come from earlier ones. The screened
+facts go into `FOLDER/conv-26.jsonl`, one line for each session, with causal indexes that count within the
+session. A number of a shown memory would mean nothing without the list, so a fact that ends a memory contains
+that memory's text (`invalidates`), and a fact that ends part of one names the source turns (`changes`). For
+answers from a folder see `memora_model`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from hindsight_integrations.retain.extraction import Extraction, LLMExtractor
 
 @contextmanager
 def kept_extractions() -> Iterator[list[Extraction]]:
-    """Inside the block every extraction of a conversation goes into the list, too."""
+    """Yield a list to which every extraction within the block is added."""
     kept: list[Extraction] = []
     extract = LLMExtractor.extract
 
@@ -50,11 +51,11 @@ def kept_extractions() -> Iterator[list[Extraction]]:
 
 
 def as_facts(extraction: Extraction, memories: Mapping[str, MemoryUnit]) -> list[dict[str, Any]]:
-    """One list of facts, causal indexes counted within it.
+    """Return one list of facts, with causal indexes that count within it.
 
     Args:
         extraction: of one conversation.
-        memories: that were shown, by id.
+        memories: the memories shown to the model, by id.
     """
     facts: list[dict[str, Any]] = []
     for chunk, found in enumerate(extraction.chunks):
@@ -78,7 +79,7 @@ def as_facts(extraction: Extraction, memories: Mapping[str, MemoryUnit]) -> list
 
 
 def unusable(extraction: Extraction) -> list[Dropped]:
-    """What of an extraction became no fact: dropped, or a passage that waits."""
+    """Return the dropped facts and the passages that wait."""
     waiting = (Dropped(f"passage {each.chunk}", each.reason) for each in extraction.waiting)
     return [*extraction.dropped, *waiting]
 
@@ -107,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def extracted(bank: MemoryBank, conversation: Conversation, *, go_on: bool) -> Iterator[dict[str, Any]]:
-    """The line of each session, those without an answer left out."""
+    """Yield the line of each session that has an answer."""
     for session in conversation.sessions:
         place = f"session {session.number}"
         with named_missing(place, go_on=go_on), kept_extractions() as kept:

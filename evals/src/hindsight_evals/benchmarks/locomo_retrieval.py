@@ -1,22 +1,23 @@
-"""How much of the evidence recall returns under a token budget, on LoCoMo, beside plain vector, BM25 and RRF.
+"""Share of the evidence that recall returns within a token budget, compared with plain vector search, BM25 and RRF, on LoCoMo.
 
     hindsight-evals bench locomo_retrieval --data DIR [--facts DIR] [--audit DIR] [--conversations conv-26,conv-42]
         [--rerank] [--text compact] [--asked-like unasked] [--without PART] [--out RUN.json]
 
-For every question with evidence: the share of its evidence turns covered by what recall returns under 256 to 4,096
-tokens, by question category. A turn is covered if its text, or a fact that cites it, is returned. --audit reads
-corrections of the answer key, so that the run has both figures; --key says which of them is printed.
-`locomo_table` compares runs.
+For every question with evidence: the share of its evidence turns in the results, with 256 to 4,096 tokens, by
+question category. A turn is covered if its text, or a fact that cites it, is returned. --audit reads
+corrections of the answer key, so that the run contains the figures of both keys; --key selects the printed
+ones. `locomo_table` compares runs.
 
-The same in every system: the units (verbatim turns; with --facts, facts extracted from them), their vectors, their
-token counts (cl100k over everything returned), greedy packing in rank order. Ours is `bank.recall(max_tokens=...)`,
-asked anew for each budget, from the date of the last session. The plain systems rank 300 units each, as many as one
-channel of ours, without a floor; plain RRF fuses the two with k = 60. Without --rerank nobody reranks; with it only
-ours does, with no deadline. --text compact is ours alone as well: the plain systems return whole units. --asked-like asks
-with the defaults of what writes memory into a prompt (unasked), of retrievers (searched) or of tools (called).
+All systems have the same units (verbatim turns; with --facts, facts extracted from them), vectors, token
+counts (cl100k over all returned texts), and greedy packing in rank order. Ours is
+`bank.recall(max_tokens=...)`, called for each budget with the date of the last session. The plain systems
+rank 300 units each, as many as one of our channels, without a threshold; plain RRF fuses the two with k = 60.
+There is no reranker; with --rerank ours has one, without a deadline. --text compact also affects only ours.
+--asked-like uses the recall defaults of the integrations that add memory to a prompt (unasked), of retrievers
+(searched) or of tools (called).
 
-LoCoMo is Maharana et al. 2024 (snap-research/locomo, CC BY-NC 4.0): get `conv-*.json` from there. Its corrections are
-dial481/locomo-audit (CC BY-NC 4.0), a `conv-*.json` each.
+LoCoMo is Maharana et al. 2024 (snap-research/locomo, CC BY-NC 4.0): get `conv-*.json` from there. Its
+corrections are dial481/locomo-audit (CC BY-NC 4.0), one `conv-*.json` for each conversation.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ def _conversations(options: argparse.Namespace) -> list[Path]:
 def _report(
     options: argparse.Namespace, setup: Setup, outcomes: list[Outcome], seconds: float
 ) -> dict[str, object]:
-    """Everything needed to read the numbers again later."""
+    """Return the figures with all settings of the run."""
     return {
         "benchmark": "locomo_retrieval",
         "conversations": sorted({outcome.conversation for outcome in outcomes}),

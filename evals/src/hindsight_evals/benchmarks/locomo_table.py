@@ -1,14 +1,15 @@
-"""Runs of `locomo_retrieval --out` side by side: what each part earns, and whether a gain is sure.
+"""Compare runs of `locomo_retrieval --out`: the benefit of each part, and whether a difference is significant.
 
     hindsight-evals bench locomo_table RUN.json ... [--conversations conv-30,conv-42] [--categories 1,3] [--key audit]
     hindsight-evals bench locomo_table NEW.json ... --against OLD.json
     hindsight-evals bench locomo_table RUN.json ... --against bm25
 
-A figure is the mean over questions of the share of evidence covered, in percent. The first form has one line a run and
-in brackets the points over plain RRF in that run; runs are named by their reranker, their texts and the parts they were
-without. With --against each run's ours stands over ours of another run, or over a plain system of the same run, with the
-gain and its 95 % interval (paired bootstrap over questions, seeded, 10,000 resamples). Reranked against not reranked is
-the first kind; category 5 against BM25 is `--categories 5 --against bm25`.
+A figure is the mean share of covered evidence over questions, in percent. The first form prints a line for
+each run, with the difference from plain RRF in the same run in brackets; runs are named by their reranker,
+their texts and their disabled parts. With --against, each run's figures are compared with those of another
+run or of a plain system in the same run, with the difference and its 95 % interval (paired bootstrap over
+questions, seeded, 10,000 resamples). To compare with and without a reranker, use the second form; to compare
+category 5 with BM25, use `--categories 5 --against bm25`.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def _tables(runs: Sequence[Run], part: Slice, options: argparse.Namespace) -> li
 
 
 def _side_by_side(runs: Sequence[Run], part: Slice) -> str:
-    """The plain systems of the first run, then ours of every run."""
+    """Render the plain systems of the first run, then ours of every run."""
     budgets = runs[0].budgets(part.mode)
     rows = [[system, *_over_plain(runs[0], system, part, budgets)] for system in PLAIN]
     rows += [[run.name, *_over_plain(run, System.OURS, part, budgets)] for run in runs]
@@ -89,7 +90,7 @@ def _covered(run: Run, system: System, part: Slice, budget: int) -> float:
 
 
 def _compared(new: Run, old: Run, system: System, part: Slice) -> str:
-    """Both figures, the gain in points and its interval, by budget."""
+    """Render both figures, their difference in points and its interval, by budget."""
     budgets = [budget for budget in new.budgets(part.mode) if budget in old.budgets(part.mode)]
     pairs = [(new.shares(part, System.OURS, budget), old.shares(part, system, budget)) for budget in budgets]
     gains = [gain(*pair) for pair in pairs]

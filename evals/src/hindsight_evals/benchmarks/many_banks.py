@@ -1,15 +1,15 @@
-"""What many banks in one engine cost: memory, file descriptors, disk, and the time until a bank answers.
+"""Memory, file descriptors, disk space and latency of an engine with many banks.
 
     hindsight-evals bench many_banks [--banks 2000] [--open 64] [--descriptors 1024] [--out FILE]
 
-On real Chroma, Lucene, rustworkx and SQLite, with synthetic vectors, under a limit of file descriptors:
+On Chroma, Lucene, rustworkx and SQLite, with synthetic vectors and a limit on file descriptors:
 
-1. every bank is given a few facts; then some, drawn at random, are asked for what only they know (a bank that has to be
-   opened first is "cold"), by `--threads` threads at once;
-2. `--cycle` banks are opened and closed `--times` times, five of them open at once;
-3. an engine over those banks is opened and closed `--engines` times.
+1. All banks get a few facts; then random banks are queried for a word that only they contain, by `--threads`
+  threads. A bank that has to be opened first is "cold".
+2. `--cycle` banks are opened and closed `--times` times, with five open at once.
+3. An engine over those banks is opened and closed `--engines` times.
 
-Each step runs in a process of its own. Memory is resident and anonymous megabytes. A wrong answer ends it with an error.
+Each step runs in its own process. Memory is resident and anonymous megabytes. A wrong answer is an error.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def many(folder: str, options: argparse.Namespace) -> dict[str, Any]:
-    """All banks filled, and some of them asked by threads at once."""
+    """Fill all banks, and query some from several threads."""
     rng, lines = random.Random(7), [usage()]
     with _opened(folder, options.open) as hindsight:
         banks, spent = [], time.perf_counter()
@@ -86,14 +86,14 @@ def many(folder: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def cycle(folder: str, options: argparse.Namespace) -> dict[str, Any]:
-    """Few banks, opened and closed over and over in one engine."""
+    """Open and close a few banks repeatedly in one engine."""
     with _opened(folder, OPEN_IN_A_CYCLE) as hindsight:
         banks = [filled(hindsight, number, options.facts) for number in range(options.cycle)]
         return _rounds("cycle", lambda: _all_asked(banks), options.times)
 
 
 def engines(folder: str, options: argparse.Namespace) -> dict[str, Any]:
-    """Engines over the same banks, one after the other."""
+    """Open and close engines over the same banks."""
 
     def one() -> None:
         with _opened(folder, options.open) as hindsight:
@@ -125,22 +125,22 @@ def _opened(folder: str, open_banks: int) -> Hindsight:
 
 
 def name(number: int) -> str:
-    """What the bank of a number is called."""
+    """Return the name of a bank."""
     return f"user-{number:05}"
 
 
 def secret(number: int) -> str:
-    """A word that one bank alone knows."""
+    """Return a word that only this bank contains."""
     return f"keyword{number:05}"
 
 
 def knows(number: int) -> str:
-    """What the bank of a number is asked for."""
+    """Return the question for a bank's word."""
     return f"The password of the house is {secret(number)}"
 
 
 def filled(hindsight: Hindsight, number: int, facts: int) -> MemoryBank:
-    """The bank of a number, with so many facts."""
+    """Return the bank, filled with facts."""
     bank = hindsight.bank(name(number))
     given = [{"what": knows(number)}]
     given += [
@@ -151,7 +151,7 @@ def filled(hindsight: Hindsight, number: int, facts: int) -> MemoryBank:
 
 
 def usage() -> dict[str, int]:
-    """Megabytes resident and anonymous, and open file descriptors, of this process now."""
+    """Return resident and anonymous megabytes and the number of open file descriptors of this process."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return {
         "resident_mb": int(status["VmRSS"].split()[0]) // 1024,
@@ -161,7 +161,7 @@ def usage() -> dict[str, int]:
 
 
 def disk(folder: Path, banks: int) -> dict[str, float]:
-    """Kibibytes on disk a bank, by what lies in the data directory."""
+    """Return kibibytes on disk for each bank, by entry of the data directory."""
     sizes: dict[str, float] = {}
     for path in folder.rglob("*"):
         if path.is_file():
@@ -171,7 +171,7 @@ def disk(folder: Path, banks: int) -> dict[str, float]:
 
 
 def _apart(step: Callable[[str, argparse.Namespace], dict[str, Any]], *given: Any) -> dict[str, Any]:  # noqa: ANN401
-    """A step in a process of its own, so that no other's memory counts."""
+    """Run a step in its own process, so that its memory is measured separately."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(_limited, step, *given).result()
 

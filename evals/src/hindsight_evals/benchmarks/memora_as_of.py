@@ -1,12 +1,12 @@
-"""Whether `as_of` shows a Memora week as it was: recall and enumeration at 20 moments, against the validity log and a fresh bank.
+"""Check recall and enumeration with `as_of` at 20 moments of a Memora week, against the validity log and a new bank.
 
     hindsight-evals bench memora_as_of --data DIR --facts DIR
 
-At each moment, just after a session that changed something, every item of ground truth so far is asked about with
-`as_of` that moment. Served must be nothing that was mentioned later, nothing closed by then, and only what is valid by a
-replay of the log written apart from the engine. The units enumerated must be, text for text, those a bank holds as true
-that was told only the sessions up to then. Sessions of one day, which Memora does not order by hour, are put a minute
-apart. Exit code 1 if anything differs.
+Each moment is just after a session that changed something. Every item of the ground truth so far is queried
+with `as_of`. No result may be mentioned later or invalidated by then, and all must be valid in a replay of
+the log that is implemented separately from the engine. The enumerated units must have the same texts as the
+valid ones of a bank with only the sessions up to then. Memora gives sessions of one day no hour, so they are
+put a minute apart. The exit code is 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Memor
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind
 
 JUST_AFTER = timedelta(seconds=30)
-APART = timedelta(minutes=1)  # between two sessions of a day, to which Memora gives no hour
+APART = timedelta(minutes=1)  # interval between two sessions of a day, because Memora gives them no hour
 
 
 @dataclass(slots=True)
 class Row:
-    """One moment: what was asked and found."""
+    """The results at one moment."""
 
     moment: datetime
     session: int
@@ -45,7 +45,7 @@ class Row:
 
 
 def spaced(sessions: Sequence[MemoraSession]) -> list[datetime]:
-    """A time of day for each session, in their order, from midnight UTC on."""
+    """Return a time for each session, in order, starting at midnight UTC."""
     seen: Counter[date] = Counter()
     moments = []
     for session in sessions:
@@ -55,14 +55,14 @@ def spaced(sessions: Sequence[MemoraSession]) -> list[datetime]:
 
 
 def points(sessions: Sequence[MemoraSession], count: int) -> list[int]:
-    """Positions of `count` sessions with an operation, evenly spread, the last one included."""
+    """Return positions of `count` sessions with an operation, evenly spread, including the last."""
     changing = [place for place, session in enumerate(sessions) if session.operation]
     step = len(changing) / count
     return [changing[round((number + 1) * step) - 1] for number in range(min(count, len(changing)))]
 
 
 def question(session: MemoraSession) -> str:
-    """The ground truth of a session's operation as a question: kind, item and details, in words."""
+    """Return the ground truth of a session's operation as a question: kind, item and details, in words."""
     details = session.operation_details or {}
     parts = (details.get(key) for key in ("category", "subcategory", "item", "old_item", "content_data"))
     return " ".join(_words(parts)).replace("_", " ")[:1000]
@@ -77,9 +77,10 @@ def _words(value: Any) -> Iterable[str]:  # noqa: ANN401 - JSON
 
 
 def valid_by_log(log: Sequence[ValidityEvent], moment: datetime) -> bool:
-    """Whether a unit holds at a moment, by replaying its log: the last closing or restoring that came by then decides.
+    """Return whether a unit is valid at a moment according to the last closing or restoring event of its log by then.
 
-    Written apart from the engine's masks on purpose. Moments count by the second (`search.columns.no_later`).
+    Deliberately implemented separately from the engine's masks. Moments count in whole seconds
+    (`search.columns.no_later`).
     """
     second = moment.replace(microsecond=0)
     by_then = [event for event in log if event.effective_at.replace(microsecond=0) <= second]
@@ -88,7 +89,7 @@ def valid_by_log(log: Sequence[ValidityEvent], moment: datetime) -> bool:
 
 
 def violations(bank: MemoryBank, unit: MemoryUnit, moment: datetime) -> list[str]:
-    """What is wrong with a unit that was served as valid at a moment."""
+    """Return what is wrong with a unit that was returned as valid at a moment."""
     second = moment.replace(microsecond=0)
     wrong = []
     if unit.mentioned_at.replace(microsecond=0) > second:
@@ -107,7 +108,7 @@ def told_up_to(
     places: Sequence[int],
     facts: Facts,
 ) -> list[Row]:
-    """A bank told session by session: what it held as true after each of these places."""
+    """Retain session by session, and record the valid memories after each of these positions."""
     rows, done = [], 0
     for place in places:
         fill(bank, sessions[done : place + 1], facts, moments[done : place + 1])
@@ -120,7 +121,7 @@ def told_up_to(
 
 
 def look_back(bank: MemoryBank, row: Row, questions: Sequence[str]) -> None:
-    """Ask the whole week's bank about the past, and judge what it serves."""
+    """Query the bank of the whole week about a past moment, and check the results."""
     units = list(bank.iterate_units(as_of=row.moment))
     row.valid, row.same = len(units), sorted(unit.text for unit in units) == row.told
     if not row.same:
@@ -141,7 +142,7 @@ def look_back(bank: MemoryBank, row: Row, questions: Sequence[str]) -> None:
 
 
 def report(rows: Sequence[Row]) -> None:
-    """The table, and a last line with the sums."""
+    """Print the table with a row of sums."""
     sys.stdout.write(
         f"{'as_of':<17}{'session':>8}{'valid':>7}{'recalls':>9}{'served':>8}{'violations':>12}  same set\n"
     )
@@ -157,7 +158,7 @@ def report(rows: Sequence[Row]) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one week; 1 if anything is wrong."""
+    """Run one week; return 1 if anything is wrong."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

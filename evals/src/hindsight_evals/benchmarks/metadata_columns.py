@@ -1,10 +1,11 @@
-"""What metadata costs in memory and in time: the columns of 10,000 and 100,000 units, without indexes and ledger.
+"""Memory and time of metadata in the columns of 10,000 and 100,000 units, without indexes and ledger.
 
     hindsight-evals bench metadata_columns [--sizes 10000,100000] [--out FILE]
 
-Three sorts of metadata: none; three keys of which 60 combinations recur; the same with an id and a number that no two units
-share. For each size: bytes a unit of all columns (by tracemalloc), how long they take to build, and what a filter takes to become
-a mask, p50 of 20. The columns are those a bank's follower holds; `engine_speed` measures whole processes.
+Three variants: no metadata; three keys with 60 recurring combinations; and the same with an id and a number
+that are unique to each unit. For each size: bytes for each unit in all columns (tracemalloc), the time to
+build them, and the time to evaluate a filter (p50 of 20). The columns are those of an open bank;
+`engine_speed` measures whole processes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from hindsight_integrations.ledger.values import UnitColumns
 from hindsight_integrations.model.arrays import NEVER, UNDATED
 from hindsight_integrations.model.metadata import MetadataTest
 
-AT_ONCE = 8_192  # units a commit, so that buffers grow as they do in use
+AT_ONCE = 8_192  # units in one commit, so that buffers grow as in normal use
 CHANNELS = ("mail", "chat", "phone")
 
 
@@ -54,7 +55,7 @@ FILTERS: dict[str, MetadataTest] = {
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure every size and sort, print a table and write the numbers."""
+    """Measure all sizes and variants; print a table and write the figures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -72,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measured(units: int, sort: str) -> dict[str, Any]:
-    """Bytes a unit, milliseconds to build, and milliseconds a filter, of columns with one sort of metadata."""
+    """Return bytes for each unit, milliseconds to build, and milliseconds of a filter, for columns with one variant of metadata."""
     started = perf_counter()
     columns = _grown(units, SORTS[sort]).newest
     built = 1_000 * (perf_counter() - started)

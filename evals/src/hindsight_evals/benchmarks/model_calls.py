@@ -1,14 +1,15 @@
-"""What the model is asked for: calls and prompt tokens of each thing the engine asks one for.
+"""Number of model calls and prompt tokens of each operation of the engine.
 
     hindsight-evals bench model_calls [--facts 3,30,300,5000] [--out FILE]
 
-Retain of the garden-club conversation (`hindsight_evals/garden_club`, six sessions), a message at a time and a session at a time, verbatim
-(where the model is asked only what messages end), concise and in full; the observations of one entity, by its number of facts; a merge into the background, by its length; an
-answer at once and in steps, without and with an opinion near the one it puts forward; evidence of opinions; and the refresh of
-a mental model. The model is a script that answers every prompt soundly at once (`economy/scripted_answers.py`), so there are no
-repairs; a real model's add calls, not kinds of call. Tokens are cl100k, of all messages and of the answer's schema. "Fixed"
-is the system message and the schema, the same to the byte at every call of a row, which services cache; of an answer it is
-the same for one profile.
+The operations: retain of the garden-club conversation (`hindsight_evals/garden_club`, six sessions), by
+message and by session, verbatim (where the model only determines what messages end), concise and full; the
+observations of one entity, by number of facts; a merge into the background, by its length; an answer at once
+and in steps, with and without a similar existing opinion; the assessment of evidence; and the refresh of a
+mental model. The model is a script that answers every prompt validly (`economy/scripted_answers.py`), so
+there are no repairs; a real model adds calls, but not kinds of call. Tokens are cl100k, of all messages and
+the answer's schema. "Fixed" is the system message and the schema, which are identical in every call of a row,
+so that services can cache them; in answers they depend on the profile.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 HEADER = ("", "times", "calls", "a call", "fixed", "rest", "in all")
 MODES = (ExtractionMode.VERBATIM, ExtractionMode.CONCISE, ExtractionMode.NARRATIVE)
 UNOBSERVED = ObservationConfig(mode="off")
-BATCH = 250  # facts a retain
+BATCH = 250  # number of facts in one retain
 SNIPPETS = (
     "I am a guide at the harbour museum.",
     "I have worked with ship models for nine years. I grew up in a village by the sea. I speak three languages.",
@@ -42,7 +43,6 @@ SNIPPETS = (
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print the table, write the numbers."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 async def measured(facts: Sequence[int]) -> list[Cost]:
-    """Everything the table has, in its order."""
+    """Return all rows in the order of the table."""
     sample = garden_club()
     costs = [await retained(sample, mode, whole=whole) for whole in (False, True) for mode in MODES]
     for number in facts:
@@ -66,7 +66,7 @@ async def measured(facts: Sequence[int]) -> list[Cost]:
 
 
 async def retained(sample: Conversation, mode: ExtractionMode, *, whole: bool) -> Cost:
-    """The conversation retained in one mode: a message at a time, or a session at a time."""
+    """Retain the conversation in one mode, by message or by session."""
     model = _counted(sample)
     items = [
         messages
@@ -77,12 +77,13 @@ async def retained(sample: Conversation, mode: ExtractionMode, *, whole: bool) -
         bank = await engine.bank("sample")
         for messages in items:
             result = await bank.retain(messages, thread="sample")
-            assert mode is ExtractionMode.VERBATIM or not result.dropped, result.dropped  # questions
+            # Facts from questions may be dropped in verbatim mode.
+            assert mode is ExtractionMode.VERBATIM or not result.dropped, result.dropped
     return Cost(f"retain of a {'session' if whole else 'message'}, {mode}", len(items), model.requests)
 
 
 async def observed(number: int) -> list[Cost]:
-    """The observations of an entity with so many facts made, and made anew after one more fact."""
+    """Make the observations of an entity with this number of facts, and again after one more fact."""
     model = CountedModel(ScriptedAnswers())
     async with _engine(model, observations=ObservationConfig(delay_s=0)) as engine:
         bank = await engine.bank("pilots")
@@ -99,7 +100,7 @@ async def observed(number: int) -> list[Cost]:
 
 
 async def kept_up(sample: Conversation) -> Cost:
-    """The observations of all entities of the conversation, made anew after each session."""
+    """Update the observations of all entities of the conversation after each session."""
     model = CountedModel(ScriptedAnswers())
     async with _engine(model, observations=ObservationConfig(delay_s=0)) as engine:
         bank = await engine.bank("sample")
@@ -111,7 +112,7 @@ async def kept_up(sample: Conversation) -> Cost:
 
 
 async def merged() -> list[Cost]:
-    """One snippet after the other merged into the background, each into what the ones before made."""
+    """Merge snippets one by one into the growing background."""
     costs = []
     model = CountedModel(ScriptedAnswers())
     async with _engine(model) as engine:
@@ -136,7 +137,7 @@ def _engine(
     mode: ExtractionMode = ExtractionMode.AUTO,
     observations: ObservationConfig = UNOBSERVED,
 ) -> AsyncHindsight:
-    """An engine in memory, without a reranker; observations only where they are what is measured."""
+    """Return an in-memory engine without a reranker; observations are off unless they are measured."""
     config = HindsightConfig(observations=observations)
     config = replace(config, retain=replace(config.retain, extraction=mode))
     return AsyncHindsight.open(

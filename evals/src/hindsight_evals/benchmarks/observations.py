@@ -1,12 +1,13 @@
-"""Observations of entities on a LoCoMo conversation: what they cover, when they are stale, what they cost, what forgetting leaves.
+"""Observations of entities on a LoCoMo conversation: coverage, staleness, cost, and remains after forgetting.
 
     hindsight-evals bench observations --data LOCOMO --facts FACTS [--conversations conv-26] [--show 40] [--out FILE]
 
-The facts extracted from a conversation are retained, session by session, and after each session the observations of every
-entity that is stale are made anew: without a model (facts are chosen), and with one that stands in for a strong model and
-copies sentences of the facts it is shown (its wording is worth nothing; calls, tokens and refusals are counted). Every fact of an
-entity must stand under an observation or be listed as left out. Then the newest fact of the most mentioned entity is forgotten, and
-its text looked for in observations, tasks, prompts and files. Seconds are of `tasks.settle`, on the default embedder.
+The extracted facts of a conversation are retained by session. After each session the observations of every
+stale entity are updated: without a model (facts are selected), and with a stand-in for a strong model that
+copies sentences of the facts it is shown (its wording is not evaluated; calls, tokens and rejections are
+counted). Every fact of an entity must belong to an observation or be listed as left out. Then the newest fact
+of the most mentioned entity is forgotten, and its text is searched for in observations, tasks, prompts and
+files. Seconds are those of `tasks.settle`, with the default embedder.
 """
 
 from __future__ import annotations
@@ -39,17 +40,17 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 _LINE = re.compile(r"^\[(\d+)\] \(.*?\) (.*)$", re.MULTILINE)
-COPIED = 7  # sentences the copying model gives as observations
+COPIED = 7  # number of sentences that the copying model returns
 
 
 @dataclass
 class Copying:
-    """Answers with the first sentences of the newest facts it is shown, as a model would that invents nothing."""
+    """A model that answers with the first sentences of the newest facts it is shown."""
 
     prompts: list[str] = field(default_factory=list)
 
     def __call__(self, messages: Sequence[Any]) -> dict[str, Any]:
-        """One answer."""
+        """Return one answer."""
         self.prompts.append("\n".join(str(message.content) for message in messages))
         facts = _LINE.findall(str(messages[1].content))[-COPIED:]
         first = (
@@ -59,7 +60,7 @@ class Copying:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure both ways, print the tables, write the numbers."""
+    """Measure with and without a model; print the tables and write the figures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -97,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def measured(
     conversation: Conversation, facts: Facts, embedder: Embedder, copying: Copying | None, show: int
 ) -> dict[str, Any]:
-    """One conversation, all sessions, with or without a model."""
+    """Measure one conversation, with or without a model."""
     quick = isinstance(embedder, HashEmbedder)
     config = HindsightConfig(
         storage=StorageConfig("exact", "fts5") if quick else StorageConfig(),
@@ -124,7 +125,7 @@ def measured(
 
 
 def sessions(bank: MemoryBank, conversation: Conversation, facts: Facts, folder: Path) -> dict[str, Any]:
-    """Retain each session and make the observations anew: seconds, refreshes, and what was stale before and after."""
+    """Retain each session and update the observations; return seconds, refreshes, and the stale entities before and after."""
     found: Counter[str] = Counter()
     seconds = 0.0
     for session in conversation.sessions:
@@ -143,14 +144,14 @@ def sessions(bank: MemoryBank, conversation: Conversation, facts: Facts, folder:
 
 
 def stale(bank: MemoryBank, folder: Path) -> int:
-    """Entities whose facts changed since they were summed up."""
+    """Return the number of entities whose facts changed since their observations were made."""
     with closing(Ledger.open(folder, read_only=True)) as ledger:
         entities = [entity.id for entity in ledger.entities.listed(bank.name, "", 100_000)]
         return sum(one.stale for one in ledger.observations.get(bank.name, entities).values())
 
 
 def coverage(bank: MemoryBank, folder: Path) -> dict[str, int]:
-    """(fact, entity) pairs: under an observation, listed as left out, and neither, which must be none."""
+    """Return the numbers of (fact, entity) pairs that are in an observation, listed as left out, and neither (must be 0)."""
     found: Counter[str] = Counter()
     with closing(Ledger.open(folder, read_only=True)) as ledger:
         entities = ledger.entities.listed(bank.name, "", 100_000)
@@ -172,7 +173,7 @@ def coverage(bank: MemoryBank, folder: Path) -> dict[str, int]:
 
 
 def forgetting(bank: MemoryBank, folder: Path, copying: Copying | None) -> dict[str, int]:
-    """Forget the newest fact of the most mentioned entity: how often its text is found afterwards, and what is stale."""
+    """Forget the newest fact of the most mentioned entity; return how often its text is found afterwards, and what is stale."""
     (entity, *_) = bank.entities.list(limit=1)
     fact = bank.units(entity=entity.id, types=["world", "experience"], limit=10_000).units[-1]
     piece = fact.text[:60]
@@ -196,7 +197,7 @@ def forgetting(bank: MemoryBank, folder: Path, copying: Copying | None) -> dict[
 
 
 def shown(bank: MemoryBank, folder: Path, count: int) -> None:
-    """Print observations of the most mentioned entities, with how many facts stand under each."""
+    """Print observations of the most mentioned entities, with the number of facts of each."""
     with closing(Ledger.open(folder, read_only=True)) as ledger:
         for entity in bank.entities.list(limit=1000):
             (made,) = ledger.observations.get(bank.name, [entity.id]).values()
@@ -217,7 +218,7 @@ COLUMNS = (
 
 
 def rendered(rows: Sequence[dict[str, Any]]) -> str:
-    """A table with a line a measure, and what 1,000 facts cost."""
+    """Render a table with a line for each measure, including the cost of 1,000 facts."""
     lines = [
         f"| | {' | '.join(row['conversation'] for row in rows)} |",
         "|---|" + "---|" * len(rows),

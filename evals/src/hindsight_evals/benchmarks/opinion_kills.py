@@ -1,13 +1,13 @@
-"""Kill a process between a model's answer and the commit of what comes of it, and check that no opinion moves twice or not at all.
+"""Kill a process around the commit of a model's assessment, and check that each opinion changes exactly once.
 
     hindsight-evals bench opinion_kills [--kills 100] [--banks 0] [--light] [--seed 7] [--out FILE]
 
-In each of many banks facts are retained, a reflection forms an opinion of them, and two rounds of evidence are retained and
-assessed. This is done once without a kill, and then again in another directory, where the process is killed (SIGKILL) in each
-settle, after the assessment and before, within or after its commit, so many times as `--kills` says, and in every third
-reflection and retain besides. A killed step is taken again by the next process. Before and after each step its bank must hold
-what it held when nothing was killed: the same facts, opinions, rows of evidence, and every confidence. Exits with 1 on any
-problem.
+In each of many banks, facts are retained, a reflection forms an opinion from them, and two rounds of evidence
+are retained and assessed. After a run without kills, the run is repeated in another directory, where the
+process is killed (SIGKILL) in each settle after the assessment and before, during or after its commit, as
+many times as `--kills` says, and also in every third reflection and retain. The next process repeats a killed
+step. Before and after each step, the bank must have the same content as without kills: facts, opinions,
+evidence, and all confidences. The exit code is 1 if there is any problem.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from statistics import median
 from hindsight_evals.benchmarks.kills.believed import ROUNDS, Held, Step, Verb, plan
 from hindsight_evals.benchmarks.kills.believing import Left, Moment, Task, killed
 
-BEYOND = 1.3  # times the usual span, so that some kills fall after the commit
-EVERY = 3  # retain and reflection
+BEYOND = 1.3  # multiple of the usual duration, so that some kills come after the commit
+EVERY = 3  # every how many retains and reflections are killed
 
 
 @dataclass(slots=True)
 class Kills:
-    """The killed run.
+    """The run with kills.
 
     Attributes:
         folder: its data directory.
         steps: the plan.
-        undisturbed: what each step's bank held after it, when nothing was killed.
-        spans: seconds a step takes from the moment from which it is killed.
+        undisturbed: the content of each step's bank after it, without kills.
+        spans: duration in seconds of the part of a step in which kills happen.
         light: exact numpy and FTS5 instead of Chroma and Lucene.
-        rng: draws the moments.
-        struck: kills by verb.
-        lost: of these, how many struck before the step was done; it was taken again.
-        problems: what was wrong.
+        rng: selects the moments.
+        struck: number of kills by operation.
+        lost: number of kills that came before the end of the step, which was then repeated.
+        problems: descriptions of what was wrong.
     """
 
     folder: Path
@@ -58,11 +58,11 @@ class Kills:
     problems: list[str] = field(default_factory=list)
 
     def run(self, targets: Sequence[int]) -> None:
-        """Take all steps, killed once in each target."""
+        """Run all steps, with one kill in each target."""
         position, number = 0, 1
         for target in targets:
             verb = self.steps[target].verb
-            # To the fourth, for what comes before the commit is the smaller part of a span.
+            # To the fourth power, because the part before the commit is short.
             moment = Moment(target, BEYOND * self.spans[verb] * self.rng.random() ** 4)
             left = killed(Task(self.folder, self.steps, position, self.light, number), moment)
             self.struck[verb] += 1
@@ -95,7 +95,7 @@ class Kills:
 
 
 def run(options: argparse.Namespace, folder: Path) -> int:
-    """The undisturbed run, the killed one; prints and writes the figures; 1 if anything was wrong."""
+    """Run without and with kills; print and write the figures; return 1 if anything was wrong."""
     started = time.perf_counter()
     steps = plan(options.banks or -(-options.kills // ROUNDS))
     undisturbed = killed(Task(folder / "undisturbed", steps, 0, options.light, 0), None)
@@ -142,14 +142,13 @@ def report(options: argparse.Namespace, kills: Kills, seconds: float) -> int:
 
 
 def _targets(steps: Sequence[Step], kills: int) -> list[int]:
-    """Numbers of the steps that are killed: so many settles, and every third of the others."""
+    """Return the numbers of the steps to kill: `kills` settles, and every third of the other steps."""
     settles = [place for place, step in enumerate(steps) if step.verb is Verb.SETTLE][:kills]
     others = [place for place, step in enumerate(steps) if step.verb is not Verb.SETTLE][::EVERY]
     return sorted({*settles, *(place for place in others if place < max(settles, default=0))})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Read the arguments and run."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,14 +1,14 @@
-"""Whether the standing facts that a request needs are in the prompt, though the request is like none of them.
+"""Whether the prompt contains the lasting facts that a request needs, although their texts are not similar to it.
 
     hindsight-evals bench personal_requests [--life montevideo] [--verbatim] [--cases FILE] [--reranker]
 
-330 statements of one person are retained, with the flags of a model that says which of them last, or word for word
-(`--verbatim`). Then each request, message of small talk and question about the unknown goes through the recall node, the
-middleware, HindsightMemory and HindsightMemoryBlock, at their defaults, and what reaches the model's prompt is read.
-Printed are the needed facts shown, what is missing, and the tokens of memory a prompt.
+330 statements of one person are retained, with flags for the lasting ones as from a model, or verbatim
+(`--verbatim`). Then each request, small-talk message and unanswerable question goes through the recall node,
+the middleware, HindsightMemory and HindsightMemoryBlock with their defaults. Printed are the needed facts in
+the model's prompt, those that are missing, and the tokens of memory in each prompt.
 
-`--cases` takes `personal_requests.jsonl`: rows with `facts`, `request` and `needs` (words of the facts needed). Their facts are
-retained as lasting ones beside the statements of the life.
+`--cases` takes `personal_requests.jsonl`: rows with `facts`, `request` and `needs` (words of the needed
+facts). Their facts are retained as lasting ones in addition to the statements.
 """
 
 from __future__ import annotations
@@ -47,14 +47,13 @@ Prompt = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request and the texts that its answer needs, or words of them."""
+    """A request, and the texts (or words of texts) that its answer needs."""
 
     text: str
     needs: tuple[str, ...]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run one life."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -102,7 +101,7 @@ def _case_facts(cases: Path) -> list[dict[str, Any]]:
 
 
 def _retain(bank: MemoryBank, facts: Sequence[dict[str, Any]], *, verbatim: bool) -> None:
-    """What was said on each day, in one conversation a day."""
+    """Retain the statements, one conversation for each day."""
     days: dict[str, list[dict[str, Any]]] = {}
     for fact in facts:
         days.setdefault(fact["date"], []).append(fact)
@@ -119,7 +118,7 @@ def _retain(bank: MemoryBank, facts: Sequence[dict[str, Any]], *, verbatim: bool
 
 
 def _integrations(bank: MemoryBank) -> dict[str, Prompt]:
-    """For each integration the text of the prompt that a model gets beside a request."""
+    """Return, for each integration, a function that returns the memory in the prompt for a request."""
     return {
         "recall node": _by_node(bank),
         "middleware": _by_middleware(bank),
@@ -170,7 +169,8 @@ def _by_chat_memory(bank: MemoryBank, text: str) -> str:
 
 
 def _by_block(bank: MemoryBank) -> Prompt:
-    runner = asyncio.Runner()  # one loop: the chat store keeps a connection to the one it was made in
+    # one loop, because the chat store's connection belongs to the loop in which it was opened
+    runner = asyncio.Runner()
 
     async def got(text: str) -> str:
         block = HindsightMemoryBlock(bank, roles=("tool",), recall_options={"query_timestamp": ASKED_AT})

@@ -52,11 +52,11 @@ T = TypeVar("T")
 DRAINING_SECONDS = 180.0
 CONFIRMING_SECONDS = 60.0
 MARKED = 50_001
-"""Number of the first memory that a stop erases; no process retains it."""
+"""Number of the first memory to erase while a process is stopped; no process retains it."""
 
 
 class Disturbance(StrEnum):
-    """What a round does to the processes."""
+    """A disturbance of a round."""
 
     PROCESS = "a process killed"
     SERVER = "the server killed"
@@ -99,7 +99,7 @@ class Cluster:
             os.kill(victim.pid, signal.SIGCONT)
 
     def revive(self) -> list[str]:
-        """Replace processes that ended by themselves; return what they were."""
+        """Replace processes that ended on their own; return their descriptions."""
         ended = [process for process in self.processes if not process.is_alive()]
         for process in ended:
             self.start(self.processes.pop(process))
@@ -107,7 +107,7 @@ class Cluster:
 
 
 def disturb(cluster: Cluster, server: Server, rng: random.Random) -> None:
-    """One disturbance."""
+    """Cause one disturbance."""
     kind = rng.choices(list(Disturbance), (40, 5, 15, 20, 20))[0]
     cluster.disturbances[kind.value] += 1
     match kind:
@@ -124,7 +124,7 @@ def disturb(cluster: Cluster, server: Server, rng: random.Random) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """All rounds, then the check."""
+    """Run all rounds, then the check."""
     options = parser().parse_args(argv)
     rng, started = random.Random(options.seed), time.perf_counter()
     preload()
@@ -240,14 +240,15 @@ def _logged(log: TextIO, operation: Operation, bank: str, number: int, call: Cal
     while True:
         try:
             value = call()
-        except StorageError:  # the stopped process holds the bank; the server ends its transaction
+        # the stopped process holds the bank's lock until the server ends its transaction
+        except StorageError:
             continue
         log.write(json.dumps(line | {"ended": time.monotonic(), "seen": []}) + "\n")
         return value
 
 
 def _content(file: Path) -> bytes:
-    """The bytes of a file; none of a folder or of a file that was just deleted."""
+    """Return the bytes of a file; none for a folder or a file that was just deleted."""
     with suppress(OSError):
         return file.read_bytes()
     return b""
@@ -266,7 +267,7 @@ def _rounds(cluster: Cluster, server: Server, rng: random.Random, rounds: int) -
 
 
 def _drained(cluster: Cluster, server: Server, working: int) -> list[str]:
-    """Let serving processes end and working ones finish; return what they left."""
+    """Let serving processes end and working ones finish; return the problems."""
     cluster.proxy.arm(0)
     cluster.place.stop.touch()
     end = time.monotonic() + DRAINING_SECONDS
@@ -313,7 +314,7 @@ def checked(logs: Sequence[dict[str, Any]], server: Server) -> list[str]:
 
 
 def check_writes(logs: Sequence[dict[str, Any]], stored: Counter[tuple[str, int]]) -> list[str]:
-    """What is missing, doubled or back again."""
+    """Return memories that are missing, duplicated or present after being forgotten."""
     problems = []
     written, forgetting, forgotten = set(), set(), set()
     begun = set()
@@ -335,7 +336,7 @@ def check_writes(logs: Sequence[dict[str, Any]], stored: Counter[tuple[str, int]
 
 
 def check_reads(logs: Sequence[dict[str, Any]]) -> list[str]:
-    """Reads that miss what was acknowledged before they began, or show what was forgotten before."""
+    """Return reads that miss writes acknowledged before they began, or contain memories forgotten before."""
     acknowledged: dict[str, list[tuple[float, int]]] = defaultdict(list)
     forgotten: dict[str, dict[int, float]] = defaultdict(dict)
     forgetting: dict[str, dict[int, float]] = defaultdict(dict)
@@ -405,7 +406,6 @@ def _report(
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
     made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--rounds", type=int, default=300)
     made.add_argument("--stops", type=int, default=50)

@@ -1,10 +1,11 @@
-"""Whether the record digest gives the figure that a question wants, and nothing where it wants none.
+"""Whether the record digest contains the figure that a question asks for, and nothing if it asks for none.
 
     hindsight-evals bench record_digest [--set worked_on] [--show]
 
-Each set (`hindsight_evals/digest/`) is one person's records and 60 or 120 questions written blind, half of which no record answers.
-All records are retained with their sentences, and each question is put to `bank.recall(include_records=True)`. A figure is right
-where the digest gives it for its category, unit and time within 150 tokens.
+Each set (`hindsight_evals/digest/`) contains one person's records, and 60 or 120 questions by an author who had not
+seen the code; half of the questions have no answer in the records. All records are retained with their sentences, and
+each question is asked with `bank.recall(include_records=True)`. A figure is right if the digest contains it, for its
+category, unit and time, within the first 150 tokens.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from hindsight_integrations.language.units import canonical_unit
 from hindsight_integrations.model.record_digest import DayValue, Figures, RecordDigest
 from hindsight_integrations.models.tokens import TiktokenCounter
 
-LIMIT = 150  # tokens in which a figure must stand
+LIMIT = 150  # number of tokens within which the figure must appear
 ZONE = "Europe/Vienna"
 Row = dict[str, Any]
 
 
 def fill(bank: MemoryBank, records: Sequence[Row]) -> None:
-    """Retain each record's sentence, said on its day."""
+    """Retain each record's sentence, on its own day."""
     for number, row in enumerate(records):
         fact: Row = {"what": row["text"], "fact_type": "world", "sources": [f"m{number}"]}
         if row["kind"] not in ("goal", "preference", "task"):
@@ -51,7 +52,7 @@ def fill(bank: MemoryBank, records: Sequence[Row]) -> None:
 
 
 def verdict(row: Row, digests: Sequence[RecordDigest], today: date, counter: Words) -> str:
-    """right, missed, elsewhere (figures, and not the one wanted), quiet or unasked."""
+    """Return right, missed, elsewhere (other figures only), quiet (rightly none) or unasked (wrongly some)."""
     if row.get("figure") is None:
         return "unasked" if digests else "quiet"
     for digest in digests:
@@ -95,7 +96,7 @@ def _values(figures: Figures) -> Iterator[Decimal]:
 
 
 def measured(name: str) -> list[tuple[Row, str, Sequence[RecordDigest]]]:
-    """Every question of a set with its verdict and its digests."""
+    """Return every question of a set with its verdict and its digests."""
     given = json.loads(files("hindsight_evals.digest").joinpath(f"{name}.json").read_text(encoding="utf-8"))
     config = HindsightConfig(storage=LIGHT, languages=("en", "de", "es"), time_zone=ZONE)
     today = date.fromisoformat(given["today"][:10])
@@ -116,13 +117,13 @@ def measured(name: str) -> list[tuple[Row, str, Sequence[RecordDigest]]]:
 
 
 class Words:
-    """Cuts a text to so many tokens."""
+    """Truncates a text to a number of tokens."""
 
     def __init__(self) -> None:
         self._counter = TiktokenCounter()
 
     def truncate(self, text: str, most: int) -> str:
-        """The longest beginning of a text, of whole characters, that has so many tokens."""
+        """Return the longest prefix of a text, in whole characters, with at most this many tokens."""
         low, high = 0, len(text)
         while low < high:
             middle = (low + high + 1) // 2

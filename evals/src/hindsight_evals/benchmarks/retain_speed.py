@@ -1,11 +1,12 @@
-"""Throughput of `retain_many` without a model: facts a second and milliseconds a fact by stage, from 1,000 facts on.
+"""Throughput of `retain_many` without a model: facts per second, and milliseconds per fact by stage.
 
     hindsight-evals bench retain_speed [--sizes 1000,10000,100000] [--real 1000] [--out FILE]
 
-Extracted-style synthetic facts (`speed/synthetic.py`) go into one new bank on real Chroma, Lucene, rustworkx and SQLite:
-conversations of 25 facts, ten a commit. Vectors are synthetic and their making is left out; `--real N` adds a run of N
-facts with the real embedder, which is what a user waits for. For each size: milliseconds a fact by stage, and the
-links of a unit. Between sizes: which stage grows faster than n log n (a fact may cost log(n2)/log(n1) times as much).
+Synthetic facts (`speed/synthetic.py`) are retained in a new bank on Chroma, Lucene, rustworkx and SQLite:
+conversations of 25 facts, ten in each commit. Vectors are synthetic and their computation is not counted;
+`--real N` adds a run of N facts with the real embedder, to measure the time a user waits. For each size:
+milliseconds per fact by stage, and the number of links of a unit. Between sizes: the stages that grow faster
+than n log n, that is, whose cost per fact grows by more than log(n2)/log(n1).
 """
 
 from __future__ import annotations
@@ -31,16 +32,15 @@ from hindsight_integrations import Hindsight, HindsightConfig, RetainItem
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.models.onnx import OnnxEmbedder
 
-FACTS_PER_ITEM = 25  # a conversation of five messages
+FACTS_PER_ITEM = 25  # in a conversation of five messages
 ITEMS_PER_COMMIT = 10
 BANK = "speed"
-KINDS = {0: "temporal", 1: "semantic"}  # LINK_CODES; all others are causal
-NOISE = 1.15  # two runs of one size differ by as much
-TRIFLE = 0.02  # milliseconds a fact below which a stage's growth is not judged
+KINDS = {0: "temporal", 1: "semantic"}  # keys are LINK_CODES; all other codes are causal
+NOISE = 1.15  # ratio by which two runs of the same size may differ
+TRIFLE = 0.02  # milliseconds per fact below which a stage's growth is ignored
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure every size, print the tables and the verdict, write the numbers."""
     options = _parser().parse_args(argv)
     found = [_apart(size, real=False) for size in options.sizes]
     grown = [line for before, after in pairwise(found) for line in faster_than_n_log_n(before, after)]
@@ -69,13 +69,13 @@ def _numbers(text: str) -> list[int]:
 
 
 def _apart(size: int, *, real: bool) -> dict[str, Any]:
-    """`measure` in a process of its own, so that no size warms up the next."""
+    """Run `measure` in its own process, so that no size warms up the next."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(measure, size, real).result()
 
 
 def measure(size: int, real: bool) -> dict[str, Any]:
-    """Fill one bank and look at its graph."""
+    """Fill one bank and measure its graph."""
     embedder = OnnxEmbedder() if real else SyntheticEmbedder()
     with (
         TemporaryDirectory(prefix="retain-speed-", ignore_cleanup_errors=True) as folder,
@@ -108,7 +108,7 @@ def _items(size: int) -> Iterator[RetainItem]:
 
 
 def links_per_unit(ledger: Ledger) -> dict[str, dict[str, float]]:
-    """Links touching a unit, either end, by type: on average, and of the most linked one."""
+    """Return the mean and maximum number of links at a unit, in either direction, by type."""
     with ledger.feed(BANK) as feed:
         units, edges, _ = feed.graph(0)
     kinds = np.array([KINDS.get(code, "causal") for code in edges.codes.tolist()])
@@ -126,7 +126,7 @@ def links_per_unit(ledger: Ledger) -> dict[str, dict[str, float]]:
 
 
 def faster_than_n_log_n(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """The stages whose cost of one fact rose by more than log(n2)/log(n1), and noise."""
+    """Return the stages whose cost per fact grew by more than log(n2)/log(n1) and noise."""
     allowed = math.log(after["facts"]) / math.log(before["facts"]) * NOISE
     lines = []
     for name, later in after["stages_ms_per_fact"].items():

@@ -1,9 +1,9 @@
-"""What memories and banks take on PostgreSQL and in a process: database, write-ahead log, cache, memory, first answers.
+"""Space and latency of memories and banks on PostgreSQL: database, write-ahead log, cache, process memory, first answers.
 
     hindsight-evals bench server_space [--size 10000] [--turns 100] [--banks 200] [--out FILE]
 
-Synthetic facts of 42 words with 384-dimensional vectors, on Chroma and Lucene, without a model. Processes that answer are started
-for each figure; the time to import the package does not count.
+Synthetic facts of 42 words with 384-dimensional vectors, on Chroma and Lucene, without a model. Each figure
+is measured in a new process; the time to import the package is not counted.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ FACTS_OF_A_BANK = 5
 
 
 def opened(address: str, cache: str | None) -> Hindsight:
-    """An engine with the default indexes."""
+    """Open an engine with the default indexes."""
     return Hindsight.open(address, embeddings=SyntheticEmbedder(), reranker=None, cache=cache)
 
 
 def sizes(server: Server) -> tuple[int, int]:
-    """Bytes of the memory's tables with their indexes, and bytes of write-ahead log so far."""
+    """Return the bytes of the memory's tables with their indexes, and of all write-ahead log so far."""
     with psycopg.connect(server.address(), autocommit=True) as connection:
         connection.execute("CHECKPOINT")
         row = connection.execute(
@@ -47,7 +47,7 @@ def sizes(server: Server) -> tuple[int, int]:
 
 
 def growth(server: Server, work: Callable[[], object], count: int) -> dict[str, float]:
-    """Kibibytes that each of `count` things adds."""
+    """Return the kibibytes added by each of `count` operations."""
     before = sizes(server)
     work()
     after = sizes(server)
@@ -58,7 +58,7 @@ def growth(server: Server, work: Callable[[], object], count: int) -> dict[str, 
 
 
 def first_answer(address: str, cache: str | None, banks: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Milliseconds and megabytes of the first answers of some banks, asked one after the other."""
+    """Return milliseconds and megabytes of the first answers of some banks, in sequence."""
     with opened(address, cache) as engine:
         engine.bank("warm-up").recall("anything")
         before, started = usage(), time.perf_counter()
@@ -73,13 +73,13 @@ def first_answer(address: str, cache: str | None, banks: Sequence[tuple[str, str
 
 
 def apart(*given: Any) -> dict[str, Any]:  # noqa: ANN401 - the arguments of `first_answer`
-    """The first answers in a process of its own."""
+    """Measure first answers in a separate process."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(first_answer, *given).result()
 
 
 def measured(options: argparse.Namespace) -> dict[str, Any]:
-    """All figures."""
+    """Return all figures."""
     world = World(options.size + options.turns)
     large = list(world.batches(BATCH, end=options.size))
     turns = list(world.batches(2, begin=options.size, end=options.size + 2 * options.turns))[: options.turns]

@@ -1,13 +1,14 @@
-"""How often the memory that a session ends or changes is among those shown with it to a model.
+"""How often a memory that a session ends or changes is among those shown to the model with the session.
 
     hindsight-evals bench shown_memories [--personas ID,...] [--days N] [--seed N] [--slots 16,24] [--misses]
     hindsight-evals bench shown_memories --memora FILE --facts FILE
 
-Lives of the simulator, or a file of Memora with facts extracted before, are retained session by session with these facts. Before each
-session that ends something, `nearest_memories` is asked for its messages, in passages as extraction cuts them. A change is found if
-the passages that tell of it show the memory, or the item, that the retain then ends. Printed are the shares found by kind of record,
-for each number of slots, in banks of at least --fewest memories; the tokens shown with a passage; and of the changes that the
-first number misses, how many are among the candidates of the request that follows, searched for with the words of
+Simulated lives, or a Memora file with facts extracted before, are retained by session with these facts.
+Before each session that ends something, `nearest_memories` is called for its messages, in the same passages
+as in extraction. A change is found if the passages with its statement show the memory or item that the retain
+then ends. Printed are: the shares found by kind of record and by age of the memory, for each number of slots, in
+banks with at least --fewest memories; the tokens shown with a passage; and, of the changes missed with the first
+number of slots, the share among the candidates of the second request, which are searched for with the words of
 the fact.
 """
 
@@ -17,6 +18,7 @@ import argparse
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -42,16 +44,23 @@ from hindsight_integrations.retain.extraction import passages_of
 from hindsight_integrations.retain.prepare import with_memories
 
 CONFIG = HindsightConfig(storage=LIGHT)
+AGES = {
+    "a day": timedelta(days=1),
+    "a week": timedelta(days=7),
+    "a month": timedelta(days=31),
+    "a quarter": timedelta(days=92),
+    "a year": timedelta(days=366),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What was shown with a session before it was retained.
+    """The memories shown with a session before it is retained.
 
     Attributes:
-        passages: by number of slots, the session's passages with their memories.
-        candidates: by fact, ids of the memories that the second request would show.
-        held: how many memories the bank had.
+        passages: the session's passages with their memories, by number of slots.
+        candidates: ids of the memories that the second request would show, by fact.
+        held: number of memories in the bank.
     """
 
     passages: Mapping[int, Sequence[Passage]]
@@ -61,15 +70,16 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A memory or item that a session ended, and whether it had been shown with it.
+    """A memory or item that a session ended, and whether it was shown.
 
     Attributes:
-        unit: what ended.
+        unit: the memory or item.
         told: the text of the fact that ended it.
         document: whether it had items.
-        found: by number of slots, whether it was shown.
+        found: whether it was shown, by number of slots.
         listed: whether the second request would show it.
-        held: how many memories the bank had.
+        held: number of memories in the bank.
+        age: time between the mention of the memory and the session that ended it.
     """
 
     unit: MemoryUnit
@@ -78,22 +88,28 @@ class Change:
     found: Mapping[int, bool]
     listed: bool
     held: int
+    age: timedelta
 
     @property
     def kind(self) -> str:
-        """The kind of its first record; documents have none of their own."""
+        """The kind of its first record; documents have no records of their own."""
         if self.document:
             return "document"
         return self.unit.records[0].kind.value if self.unit.records else "no record"
 
+    @property
+    def aged(self) -> str:
+        """The shortest of AGES that is not exceeded."""
+        return next((f"up to {name}" for name, most in AGES.items() if self.age <= most), "older")
+
 
 @dataclass(slots=True)
 class Figures:
-    """What several episodes came to.
+    """The results of several episodes.
 
     Attributes:
-        changes: all of them.
-        tokens: by number of slots, the tokens of what is shown with each passage.
+        changes: all changes.
+        tokens: tokens of the memories shown with each passage, by number of slots.
     """
 
     changes: list[Change] = field(default_factory=list)
@@ -154,13 +170,13 @@ async def _measure(episode: Episode, slots: Sequence[int], figures: Figures) -> 
                 unit, by = await bank.get(ended.unit_id), await bank.get(ended.by_unit)
                 if unit.thread != session.id:
                     document = bool(await bank.document_items(unit.id, as_of=session.moment))
-                    figures.changes.append(_change(unit, by, looked, document=document))
+                    figures.changes.append(_change(unit, by, looked, document=document, at=session.moment))
 
 
 async def _look(
     bank: AsyncMemoryBank, session: Session, facts: Sequence[ExtractedFact], slots: Sequence[int]
 ) -> Looked:
-    """What a model would be shown with the session as the bank is."""
+    """Return the memories that a model would be shown with the session in the bank's current state."""
     context = bank._context  # noqa: SLF001
     embedder = context.services.embedder
     cut = passages_of(session.messages, RetainConfig().passage_characters)
@@ -179,7 +195,7 @@ def _held(view: BankView) -> int:
 
 
 def _candidates(fact: ExtractedFact, session: Session, view: BankView, embedder: Embedder) -> frozenset[str]:
-    """What the second request would show for a statement in the words of the fact."""
+    """Return the memories that the second request would show for a statement with the words of the fact."""
     sources = tuple(fact.sources)
     by = MemoryUnit(
         "", view.bank, fact.what, FactType.WORLD, session.moment, thread=session.id, sources=sources
@@ -190,7 +206,7 @@ def _candidates(fact: ExtractedFact, session: Session, view: BankView, embedder:
     return frozenset(unit.id for unit in listed)
 
 
-def _change(unit: MemoryUnit, by: MemoryUnit, looked: Looked, *, document: bool) -> Change:
+def _change(unit: MemoryUnit, by: MemoryUnit, looked: Looked, *, document: bool, at: datetime) -> Change:
     found = {
         number: any(
             unit.id in _ids(passage)
@@ -200,11 +216,11 @@ def _change(unit: MemoryUnit, by: MemoryUnit, looked: Looked, *, document: bool)
         for number, passages in looked.passages.items()
     }
     listed = (unit.part_of or unit.id) in looked.candidates.get(by.text, frozenset())
-    return Change(unit, by.text, document, found, listed, looked.held)
+    return Change(unit, by.text, document, found, listed, looked.held, at - unit.mentioned_at)
 
 
 def _ids(passage: Passage) -> set[str]:
-    """Ids of the memories and items shown with a passage."""
+    """Return the ids of the memories and items shown with a passage."""
     items = (item.id for some in passage.items.values() for item in some)
     return {*(unit.id for unit in passage.memories), *items}
 
@@ -215,10 +231,16 @@ def _print(changes: Sequence[Change], figures: Figures, slots: Sequence[int]) ->
         return
     print(f"{len(changes)} changes, {mean(change.held for change in changes):.0f} memories held (mean)")
     print(f"{'ended':16} changes", *(f"{f'{number} slots':>10}" for number in slots))
-    for kind in (*sorted({change.kind for change in changes}), "all"):
-        own = [change for change in changes if kind in {change.kind, "all"}]
+    kinds = sorted({change.kind for change in changes})
+    ages = [
+        name
+        for name in (*(f"up to {name}" for name in AGES), "older")
+        if any(c.aged == name for c in changes)
+    ]
+    for row in (*kinds, *ages, "all"):
+        own = [change for change in changes if row in {change.kind, change.aged, "all"}]
         shares = (f"{mean(change.found[number] for change in own):10.1%}" for number in slots)
-        print(f"{kind:16} {len(own):7}", *shares)
+        print(f"{row:16} {len(own):7}", *shares)
     print(f"{'tokens a passage':24}", *(f"{mean(figures.tokens[number]):10.0f}" for number in slots))
     missed = [change for change in changes if not change.found[slots[0]]]
     listed = sum(change.listed for change in missed)

@@ -1,10 +1,10 @@
-"""Many threads and tasks on a few banks at once: no error, no foreign answer, no lost unit, no twin entity.
+"""Many threads and tasks use a few banks concurrently: no errors, foreign results, lost units or duplicate entities.
 
     hindsight-evals bench stress [--seconds 30] [--threads 16] [--tasks 64] [--banks 4]
 
-Two engines on disk and one in memory in one process. Threads use the sync face; tasks use the async face of the same
-engines, spread over several event loops. Every text carries its bank's name, so an answer from another bank shows.
-Exits with 1 on any failure.
+Two engines on disk and one in memory run in one process. Threads use the sync API; tasks use the async API of
+the same engines, in several event loops. Every text contains its bank's name, so that a result from another
+bank is detected. The exit code is 1 on any failure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ACTS = ("planted basil", "fixed the gate", "sold the red kayak", "booked a train
 
 @dataclass(slots=True)
 class Tally:
-    """What happened, counted under one lock."""
+    """Counts of events, protected by a lock."""
 
     errors: list[str] = field(default_factory=list)
     retained: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -57,7 +57,7 @@ class Tally:
 def turn(
     engine: str, bank: str, worker: str, number: int, rng: random.Random
 ) -> tuple[list[dict[str, str]], list[dict[str, object]]]:
-    """One message with one extracted fact, unlike any other."""
+    """Return a unique message with one extracted fact."""
     who = rng.choice(PEOPLE)
     text = f"{who} {rng.choice(ACTS)} <{engine}/{bank}> {worker} {number}"
     identity = f"{worker}-{number}"
@@ -121,7 +121,7 @@ def loop_worker(
 
 
 def check(engines: dict[str, Hindsight], tally: Tally, folders: dict[str, Path]) -> list[str]:
-    """Lost units and twin entities."""
+    """Return lost units and duplicate entities."""
     found = []
     for (engine, bank), count in tally.retained.items():
         held = engines[engine].bank(bank).count()

@@ -1,13 +1,13 @@
-"""Model calls and prompt tokens of conversations whose turns are extracted one by one, when idle, or session by session.
+"""Model calls and prompt tokens of conversations whose turns are extracted one by one, when idle, or by session.
 
     hindsight-evals bench turn_cost --memora FILE... --locomo FILE... [--out FILE]
 
-Each session is a thread; a turn is a message and the next one, and each turn is followed when it was said, without a
-worker. The clock is that of the messages, so pauses are those of the conversation; what still waits at the end is settled.
-The model states the first sentence of each message at once. It needs no repair, and its facts are shorter than a real
-model's. Tokens are cl100k, of all messages of a prompt and of the answer's schema. "Fixed" is the system message and the
-schema: the same to the byte in every call, so that a service can cache them; a cache of five minutes holds those of the
-calls that are counted as "warm".
+Each session is a thread, and a turn consists of two messages. Turns are followed in sequence without a
+worker, with the clock set to the messages' times, so that pauses are those of the conversation. At the end,
+waiting turns are settled. The model returns the first sentence of each message. It needs no repairs, and its
+facts are shorter than a real model's. Tokens are cl100k, of all messages of a prompt and the answer's schema.
+"Fixed" is the system message and the schema, which are identical in every call, so that services can cache
+them. A "warm" call comes less than five minutes after the previous one, while the cache is valid.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 T = TypeVar("T", bound=BaseModel)
 
 HEADER = ("", "turns", "calls", "warm", "a call", "fixed", "in all", "of turn")
-TURN = 2  # messages
-SENTENCE = 200  # characters
+TURN = 2  # number of messages
+SENTENCE = 200  # number of characters
 CACHED_FOR = timedelta(minutes=5)
 LINE = re.compile(r"^\[([^\]]+)\] \((?:[^()]|\([^()]*\))*\) ([^\n]*)", re.MULTILINE)
 
 
 class StatingModel:
-    """A model that states the first sentence of each message of a passage."""
+    """A model that returns the first sentence of each message of a passage."""
 
     name = "stating"
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """One fact for each message; a judgement of endings names none."""
+        """Return one fact for each message; the judgment of endings is empty."""
         if prompt.name != "extract_facts":
             return Completion(prompt.schema.model_validate({"endings": []}))
         shown = prompt.messages[1].text
@@ -69,16 +69,16 @@ class StatingModel:
 
 @dataclass(slots=True)
 class Cost:
-    """What the turns of one conversation cost.
+    """The cost of one conversation's turns.
 
     Attributes:
         name: the conversation.
         extract: when its turns were extracted.
-        turns: their number.
+        turns: the number of turns.
         memories: the number of memories.
-        fixed: the tokens that are the same in every call.
-        moments: of each call, by the clock of the conversation.
-        tokens: of each prompt.
+        fixed: number of tokens that are the same in every call.
+        moments: the time of each call in the conversation.
+        tokens: tokens of each prompt.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Cost:
     tokens: list[int] = field(default_factory=list)
 
     def row(self, whole: Cost) -> tuple[str, ...]:
-        """As the table shows it, with the share of the tokens of `whole`."""
+        """Return a table row, with the tokens as a share of those of `whole`."""
         later = zip(self.moments, self.moments[1:], strict=False)
         warm = sum(after - before <= CACHED_FOR for before, after in later)
         total = sum(self.tokens)
@@ -128,7 +128,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 async def followed(episode: Episode, extract: Extract) -> Cost:
-    """Follow the turns of an episode, and settle what waits at its end."""
+    """Follow the turns of an episode, and settle waiting ones at its end."""
     model, clock = CountedModel(StatingModel()), FrozenClock(episode.sessions[0].moment)
     cost = Cost(episode.name, extract)
 

@@ -1,16 +1,17 @@
-"""What one turn of a conversation costs: a message with two facts retained into a bank that holds many.
+"""Latency of one turn: a message with two facts is retained in a bank with many memories.
 
     hindsight-evals bench turn_speed [--sizes 1000,10000,100000] [--turns 300] [--out FILE]
 
-Synthetic facts (`speed/synthetic.py`) fill one bank on real Chroma, Lucene, rustworkx and SQLite; then turn after turn is
-retained, with what a chat would do: nothing else runs, nothing is batched. For each size: milliseconds of a turn with the
-embedding of its facts left out, p50, p95 and the worst, in all and by stage; and beside each turn, in the same run, a bare
-SQLite commit of the same rows into a copy of the same ledger (same schema, pragmas and disk), which is what a turn that
-decides nothing and indexes nothing would take. A stage that ran in few turns only (the batched writing of Chroma and
-Lucene) has a median of 0: its share is in the mean, and in the worst turn.
+Synthetic facts (`speed/synthetic.py`) fill one bank on Chroma, Lucene, rustworkx and SQLite. Then turns are
+retained one by one, as in a chat, without other load or batching. For each size: milliseconds of a turn
+without the embedding of its facts (p50, p95 and maximum), in total and by stage; and, alternating with the
+turns, a plain SQLite commit of the same rows into a copy of the ledger (same schema, pragmas and disk), which
+is the cost of a turn without decisions and indexes. A stage that runs in few turns only (the batched writing
+of Chroma and Lucene) has a median of 0; its cost appears in the mean and the maximum.
 
-Extraction is left out as well: the facts are given. Vectors are synthetic; names, dates and links are decided on as for
-real ones. Aims: turn minus bare commit, p50, at most 15 ms; and at 100,000 memories at most twice what it is at 1,000.
+There is no extraction; the facts are passed by the caller. Vectors are synthetic; names, dates and links are
+resolved as usual. Targets: turn minus plain commit, p50, at most 15 ms; and with 100,000 memories at most
+twice as long as with 1,000.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from hindsight_evals.benchmarks.speed.clocks import percentiles, retain_stages
 from hindsight_evals.benchmarks.speed.synthetic import Batch, SyntheticEmbedder, World
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 
-BATCH = 250  # facts a retain while the bank is filled
-FACTS = 2  # of a turn
-WARM = 20  # turns before the clock counts: Java compiles, buffers grow
+BATCH = 250  # facts per retain while the bank is filled
+FACTS = 2  # facts per turn
+WARM = 20  # number of unmeasured turns, during which Java compiles and buffers grow
 BANK = "turns"
 AIM_MS = 15.0
 AIM_GROWTH = 2.0
@@ -74,13 +75,13 @@ def _numbers(text: str) -> list[int]:
 
 
 def _apart(size: int, turns: int) -> dict[str, Any]:
-    """`measure` in a process of its own, so that no size warms up the next."""
+    """Run `measure` in its own process, so that no size warms up the next."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(measure, size, turns).result()
 
 
 def measure(size: int, turns: int) -> dict[str, Any]:
-    """Fill one bank and retain turns into it, each beside its bare commit."""
+    """Fill one bank and retain turns in it, alternating with plain commits."""
     embedder, end = SyntheticEmbedder(), size + FACTS * (WARM + turns)
     world = World(end)
     with (
@@ -104,7 +105,7 @@ def measure(size: int, turns: int) -> dict[str, Any]:
 def _turns(
     bank: MemoryBank, batches: list[Batch], embedder: SyntheticEmbedder, bare: BareCommits
 ) -> dict[str, Any]:
-    """Milliseconds of every turn after the warm ones, of its stages and of its bare commit."""
+    """Return milliseconds of the measured turns, of their stages and of the plain commits."""
     turns, commits, rows = [], [], []
     stages: dict[str, list[float]] = defaultdict(list)
     for number, batch in enumerate(batches):

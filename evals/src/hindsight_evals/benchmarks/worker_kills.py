@@ -1,15 +1,16 @@
-"""Kill the worker and whoever gives it work, again and again, and check that every task's effect is there exactly once.
+"""Kill workers and the processes that create tasks, and check that every task has its effect exactly once.
 
     hindsight-evals bench worker_kills [--tasks 1000] [--banks 300] [--kills 50] [--open 8] [--light] [--seed 7] [--out FILE]
         [--keep DIR]
 
-Five kinds of work wait in the banks: messages the model gave no usable answer for, messages and passages of documents it was
-down for, observations of entities, sentences of backgrounds. By turns two processes over one directory are killed (SIGKILL)
-at a random moment: one that retains, with a worker of its own, and `hindsight-memory work`. A model answers from the text it
-is given. After each kill the ledger is read: no effect is there twice, and as many tasks are done as effects are there, so
-that none is half done. At the end `hindsight-memory work` does what is left; then every input has had its effect, once,
-nothing waits, and never were more banks open than `--open` and the one that the writer may open beyond. Exits with 1 on any
-problem.
+The banks have five kinds of waiting work: messages for which the model returned no usable answer, messages
+and passages of documents retained while the model was unavailable, observations of entities, and sentences
+for the background. Two processes on one directory are killed (SIGKILL) alternately at random moments: one
+that retains and has a worker, and `hindsight-memory work`. A model derives its answers from the prompt. After
+each kill the ledger is checked: no effect may occur twice, and the number of finished tasks must equal the
+number of effects. At the end `hindsight-memory work` runs the remaining tasks; then every input must have had
+its effect once, nothing may wait, and at no time may more banks have been open than `--open` plus the one
+that the writer may open. The exit code is 1 if there is any problem.
 """
 
 from __future__ import annotations
@@ -33,19 +34,19 @@ from hindsight_integrations.model.tasks import TaskState
 
 @dataclass(slots=True)
 class Session:
-    """Kills over one directory.
+    """A series of kills in one directory.
 
     Attributes:
         folder: the data directory.
-        options: of the command line.
+        options: the command-line options.
         plan: all inputs.
-        to_come: those not acknowledged yet.
-        left: tasks that were to be done after the last kill.
-        kills: how many, by who was killed.
-        within: of these, how many left tasks leased.
-        waiting: of these, how many left tasks to be done.
-        most_open: the most banks open at once, ever.
-        problems: what was wrong.
+        to_come: inputs that are not acknowledged yet.
+        left: number of tasks waiting after the last kill.
+        kills: number of kills, by role of the process.
+        within: number of kills that left leased tasks.
+        waiting: number of kills that left waiting tasks.
+        most_open: maximum number of banks open at once.
+        problems: descriptions of what was wrong.
     """
 
     folder: Path
@@ -60,7 +61,7 @@ class Session:
     problems: list[str] = field(default_factory=list)
 
     def child(self, role: Role, given: Sequence[Item], moment: Moment | None) -> None:
-        """A process of this role, killed at that moment or when it has nothing left to do."""
+        """Run a process of this role, and kill it at that moment or when it is idle."""
         number = self.kills.total()
         options = self.options
         left = killed(Task(self.folder, role, tuple(given), options.light, options.open, number), moment)
@@ -71,7 +72,7 @@ class Session:
             self.problems.append(f"{role} {number} ended by itself")
 
     def kill(self, role: Role, given: Sequence[Item], moment: Moment) -> None:
-        """One kill, and what it left looked at."""
+        """Kill a process, and check the ledger."""
         self.child(role, given, moment)
         self.kills[role] += 1
         seen = effects(self.folder)
@@ -84,7 +85,7 @@ class Session:
         print(f"{self.kills.total()} kills, {counts}, {len(self.problems)} problems", flush=True)
 
     def finish(self) -> None:
-        """Give what was never acknowledged and do all that is left, killing nobody."""
+        """Retain the inputs that were never acknowledged, and run all remaining tasks, without kills."""
         if self.to_come:
             self.child(Role.CALLER, self.to_come, None)
         self.child(Role.WORK, (), None)
@@ -94,7 +95,7 @@ class Session:
 
 
 def run(options: argparse.Namespace, folder: Path) -> int:
-    """All kills, then what is left; prints the figures."""
+    """Run all kills, then the remaining tasks; print the figures."""
     rng, started = random.Random(options.seed), time.perf_counter()
     plan = items(options.tasks, options.banks)
     session = Session(folder / "memory", options, plan, list(plan))
@@ -103,7 +104,7 @@ def run(options: argparse.Namespace, folder: Path) -> int:
         role = Role.CALLER if number % 2 == 0 else Role.WORK
         share = -(-len(session.to_come) // (callers - number // 2))
         given = session.to_come[: 2 * share] if role is Role.CALLER else ()
-        # Half of what is given is retained before an average kill; what the worker has begun meanwhile comes on top.
+        # On average, half of the items are retained before a kill; the worker's steps are in addition.
         steps = len(given) * 5 // 4 if given else session.left
         session.kill(role, given, Moment(rng.randint(0, steps), rng.uniform(0, SLOWEST[role])))
     session.finish()
@@ -144,7 +145,6 @@ def report(session: Session, seconds: float) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Read the arguments and run."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

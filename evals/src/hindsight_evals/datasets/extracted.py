@@ -31,7 +31,7 @@ def _without_parts(facts: object) -> object:
 
 
 def _said_once(facts: list[ExtractedFact]) -> list[ExtractedFact]:
-    """Return the facts without statements about what their `changes` name, because the files contain both."""
+    """Return the facts without statements about what their `changes` name; the files contain the same endings in both forms."""
     return [
         fact.model_copy(update={"invalidates": []}) if len(fact.changes) >= len(fact.invalidates) else fact
         for fact in facts

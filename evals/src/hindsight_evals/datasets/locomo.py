@@ -36,7 +36,7 @@ class Category(IntEnum):
 
     @property
     def label(self) -> str:
-        """Return the number and name, for tables; this is the `kind` of its questions."""
+        """The number and name, for tables; this is the `kind` of its questions."""
         return f"{self.value} {self.name.lower().replace('_', '-')}"
 
 

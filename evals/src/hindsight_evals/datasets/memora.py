@@ -50,7 +50,7 @@ class MemoraSession(Published):
 
     @cached_property
     def said(self) -> str:
-        """Return the whole conversation as one text."""
+        """The whole conversation as one text."""
         return " ".join(turn.message for turn in self.conversation)
 
 

@@ -64,7 +64,7 @@ class Replayed:
 
 
 def _leaves(evidence: object) -> Iterator[Mapping[str, Any]]:
-    """Yield the parts of an evidence tree that name a value: with its session, or as a field of a document."""
+    """Yield the parts of an evidence tree that name a value, with its session or as a field of a document."""
     if isinstance(evidence, list):
         for part in evidence:
             yield from _leaves(part)

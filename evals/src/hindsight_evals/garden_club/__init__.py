@@ -1,13 +1,16 @@
 """The garden-club conversation: six sessions between Nora and Desmond, with facts extracted by hand.
 
-Written for this project and original throughout; MIT, like the rest of the repository.
+Written for this project; MIT license, like the rest of the repository.
 
-- `garden_club.json`: March to July 2025, in a LoCoMo-like layout: `sessions` with a `date` and `messages` (`id`, `speaker`, `text`).
-  It holds a job change, a moved appointment, relative and absolute dates, a chain of three causes, a purchase with its price, a
-  trip, and one person (Ilse Brandt) who connects two otherwise unrelated facts.
-- `garden_club.facts.jsonl`: the facts of each session, one line a session. They stand in for the extraction model, so that
-  benchmarks run without a key. Each has the fields of `ExtractedFact`; `target_fact_index` counts from 0 within the session.
-- `questions.json`: five questions, with answers, the ids of the messages they rest on, and the channel each one is there to show.
+- `garden_club.json`: March to July 2025, in a format like LoCoMo's: `sessions` with a `date` and `messages`
+  (`id`, `speaker`, `text`). It contains a job change, a moved appointment, relative and absolute dates, a
+  chain of three causes, a purchase with its price, a trip, and one person (Ilse Brandt) who connects two
+  otherwise unrelated facts.
+- `garden_club.facts.jsonl`: the facts of each session, one line per session, so that benchmarks need no
+  extraction model. Each has the fields of `ExtractedFact`; `target_fact_index` counts from 0 within the
+  session.
+- `questions.json`: five questions, with answers, the ids of the source messages, and the retrieval channel
+  that each demonstrates.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ class Session:
 
     Attributes:
         messages: its turns, with ids and times.
-        facts: extracted from them.
+        facts: the facts extracted from them.
     """
 
     messages: Sequence[Message]
@@ -38,11 +41,11 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The conversation, and what is asked about it.
+    """The conversation, and questions about it.
 
     Attributes:
-        sessions: in order.
-        questions: five.
+        sessions: the sessions in order.
+        questions: five questions.
     """
 
     sessions: Sequence[Session]
@@ -50,7 +53,7 @@ class Conversation:
 
 
 def garden_club() -> Conversation:
-    """Read the conversation; turns of a session are half a minute apart."""
+    """Read the conversation; the turns of a session are 30 seconds apart."""
     conversation = json.loads((DATA / "garden_club.json").read_text(encoding="utf-8"))
     lines = (DATA / "garden_club.facts.jsonl").read_text(encoding="utf-8").splitlines()
     facts = {row["session"]: row["facts"] for row in map(json.loads, filter(None, lines))}

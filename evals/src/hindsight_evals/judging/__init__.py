@@ -1,1 +1,1 @@
-"""Judging answers: by a rule for each sort of question, or criterion by criterion, by one judge or several."""
+"""Judging of answers by one or several judges, with a rule for each kind of question or by criteria."""

@@ -17,9 +17,10 @@ T = TypeVar("T", bound=BaseModel)
 
 
 async def judged_answer(judge: LanguageModel, question: Question, answer: str, *, dataset: str) -> Judgment:
-    """Whether an answer is correct, against its reference and by its question's rule (paper A.4).
+    """Judge whether an answer is correct, compared with the reference, by the rule for its question (paper A.4).
 
-    An answer of the judge that cannot be read is asked for again, twice; then there is none (Memora appendix C).
+    If the judge's reply cannot be parsed, it is requested again, at most twice; then there is no verdict
+    (Memora appendix C).
 
     Raises:
         ModelError: the judge could not be reached.
@@ -34,7 +35,7 @@ async def judged_answer(judge: LanguageModel, question: Question, answer: str, *
 
 
 async def judged_criterion(judge: LanguageModel, criterion: Criterion, answer: str) -> Judgment:
-    """A judge's yes or no to one criterion; whether that meets it, `Criterion.expected` says.
+    """Ask a judge a criterion's yes-or-no question; `Criterion.expected` is the reply that meets it.
 
     Raises:
         ModelError: the judge could not be reached.

@@ -1,4 +1,4 @@
-"""What several judges come to (Memora appendix C)."""
+"""The majority of several judges (Memora appendix C)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from hindsight_evals.results import Judgment
 
 
 def majority(judgments: Sequence[Judgment], *, expected: bool = True) -> bool:
-    """Whether more than half of the judges who gave a readable answer gave the one expected.
+    """Return whether more than half of the parsed judgments have the expected reply.
 
-    Conservative: a tie is not met, and neither is what no judge could be read on.
+    False in a tie, and if no reply could be parsed.
 
     Args:
-        judgments: one a judge.
-        expected: the answer that meets what was asked.
+        judgments: one for each judge.
+        expected: the reply that meets the criterion.
     """
     votes = [judgment.yes is expected for judgment in judgments if judgment.yes is not None]
     return 2 * sum(votes) > len(votes)

@@ -1,4 +1,4 @@
-"""Which rule judges a question: by the dataset's own name of its sort."""
+"""The rule by which a question is judged, depending on the dataset's name for its kind."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ RULES: Mapping[tuple[str, str], JudgeRule] = {
     ("longmemeval", "single-session-preference"): JudgeRule.PREFERENCE,
     ("locomo", "2 temporal"): JudgeRule.TEMPORAL,
 }
-"""By dataset and kind; all else must contain the reference (paper A.4.1)."""
+"""Rules by dataset and kind; in all other cases the answer must contain the reference (paper A.4.1)."""
 
 
 def rule_of(question: Question, dataset: str) -> JudgeRule:
-    """The rule that makes an answer to a question correct."""
+    """Return the rule for a correct answer to a question."""
     if not question.answerable:
         return JudgeRule.ABSTENTION
     return RULES.get((dataset, question.kind), JudgeRule.CONTAINS)

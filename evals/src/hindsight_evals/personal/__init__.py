@@ -1,5 +1,5 @@
-"""Two lives, written blind, with requests whose answers need standing facts.
+"""Two simulated lives, with requests whose answers need lasting facts; their author had not seen the code.
 
-Each has 330 statements, 30 requests, 10 messages of small talk and 40 questions about what was never mentioned. `galway` was looked at
-while core memory was built, `montevideo` was not.
+Each has 330 statements, 30 requests, 10 messages of small talk and 40 questions about things that were never
+mentioned. `galway` was used during the development of core memory, `montevideo` was not.
 """

@@ -1,4 +1,4 @@
-"""Prompts of the evaluations: the reader that answers from what a memory served, and the judges."""
+"""Prompts of the evaluations: the reader that answers from a system's context, and the judges."""
 
 from __future__ import annotations
 

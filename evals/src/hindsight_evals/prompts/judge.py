@@ -11,7 +11,8 @@ from hindsight_integrations.model.facts import bare
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced
 
-MOST_TOKENS = 4_096  # maximum of a verdict: it takes about 100; the rest is for models that reason first
+# maximum tokens of a verdict, which needs about 100; the rest is for models that reason first
+MOST_TOKENS = 4_096
 
 
 class JudgeRule(StrEnum):

@@ -1,9 +1,9 @@
-"""Weeks of Memora with the answers a strong model gave to the extraction prompt, to be replayed without a model.
+"""Weeks of Memora with a strong model's answers to the extraction prompt, which are replayed without a model.
 
-`weekly-NAME.json.gz` is the week as Memora publishes it (geniesinc/Memora, Apache-2.0, `LICENSE`), `weekly-NAME.answers.jsonl.gz` the answers,
-given request by request by somebody who saw nothing but the requests. An answer is found by the prompt's name and by everything
-that was asked but the fixed instructions: these may be reworded, and what is shown with a passage may not change.
-
+`weekly-NAME.json.gz` is a week as published by Memora (geniesinc/Memora, Apache-2.0, `LICENSE`), and
+`weekly-NAME.answers.jsonl.gz` contains the answers, each given to a single request without other knowledge of
+the week. An answer is looked up by the prompt's name and all messages except the fixed instructions. So the
+instructions may be reworded, but the memories shown with a passage must not change.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from hindsight_integrations import ModelError
 from hindsight_integrations.models.protocols import Completion, Prompt, PromptRole
 
 HERE = Path(__file__).parent
-KEY_DIGITS = 20  # hexadecimal
+KEY_DIGITS = 20  # number of hexadecimal digits
 
 T = TypeVar("T", bound=BaseModel)
 
 
 class ReplayedModel:
-    """A language model that gives the recorded answers of one week.
+    """A language model that returns the recorded answers of one week.
 
     Args:
-        name: of the week ("weekly-content_writer").
+        name: name of the week ("weekly-content_writer").
     """
 
     name = "replayed"
@@ -40,10 +40,10 @@ class ReplayedModel:
         self._answers: dict[str, Any] = {line["key"]: line["answer"] for line in map(json.loads, lines)}
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """The recorded answer.
+        """Return the recorded answer.
 
         Raises:
-            ModelError: nobody was asked this.
+            ModelError: the request was not recorded.
         """
         asked = [message.text for message in prompt.messages if message.role is not PromptRole.SYSTEM]
         answer = self._answers.get(key_of(prompt.name, asked))
@@ -53,19 +53,19 @@ class ReplayedModel:
 
 
 def week_file(name: str, folder: Path) -> Path:
-    """The week as a file, unpacked into a folder."""
+    """Unpack the week into a folder; return the file."""
     path = folder / f"{name}.json"
     path.write_bytes(gzip.decompress((HERE / f"{name}.json.gz").read_bytes()))
     return path
 
 
 def key_of(prompt: str, asked: Iterable[str]) -> str:
-    """Key of a request: the prompt's name and the messages behind its instructions."""
+    """Return the key of a request: a hash of the prompt's name and the messages after its instructions."""
     return sha256(json.dumps([prompt, *asked]).encode()).hexdigest()[:KEY_DIGITS]
 
 
 def keep(recordings: Path, week: Path) -> int:
-    """Write the answers of a folder of recordings and their week into this package; how many there are."""
+    """Write a week and the answers of a folder of recordings into this package; return the number of answers."""
     lines = []
     for path in sorted(recordings.glob("*.json")):
         recording = json.loads(path.read_text())

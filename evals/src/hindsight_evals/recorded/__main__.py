@@ -1,4 +1,4 @@
-"""`python -m hindsight_evals.recorded FOLDER WEEK.json`: keep the answers of a folder of recordings, and their week."""
+"""`python -m hindsight_evals.recorded FOLDER WEEK.json`: store a week and the answers of a folder of recordings."""
 
 from __future__ import annotations
 

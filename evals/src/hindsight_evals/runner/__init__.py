@@ -1,1 +1,1 @@
-"""Runs: ingest and contexts, answers, verdicts, one resumable stage a file, and one result file a question."""
+"""Runs: contexts, answers and verdicts, one resumable stage per module, with one result file per question."""

@@ -1,4 +1,4 @@
-"""Answers: a reader answers each question from its context."""
+"""The stage in which a reader answers each question from its context."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from hindsight_integrations.prompts.repair import complete_with_repair
 async def answer_all(
     files: ResultFiles, reader: LanguageModel, *, budget: int, at_once: int, answered: Callable[[], None]
 ) -> None:
-    """Have every question answered that is not yet; what is answered is written at once.
+    """Answer all questions that have no answer yet; each answer is written immediately.
 
     Args:
-        files: where results are.
-        reader: who answers.
-        budget: tokens of the context to answer from; of a system that gives no other, the largest it has.
-        at_once: questions in flight.
-        answered: called after each.
+        files: the results.
+        reader: the model that answers.
+        budget: token budget of the contexts to use; the largest one for systems without this budget.
+        at_once: number of concurrent questions.
+        answered: called after each question.
 
     Raises:
-        ModelError: the reader could not be reached, or never gave an answer that fits; what came before is written.
+        ModelError: the reader could not be reached, or gave no valid answer; earlier answers are written.
     """
 
     async def answer(result: QuestionResult) -> None:

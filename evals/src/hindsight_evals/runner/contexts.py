@@ -1,4 +1,4 @@
-"""Ingest and contexts: an episode's sessions into a system, then what it serves for each question under each budget."""
+"""The stage that retains an episode's sessions in a system, and stores its context for each question and budget."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from hindsight_evals.results import Answer, QuestionResult, ResultFiles, Timings
 from hindsight_integrations.models.protocols import Embedder, TokenCounter
 
 BUDGETS = (256, 512, 1024, 2048, 4096)
-"""Tokens of a context: from a line in a prompt to the default of recall."""
+"""Token budgets of a context: from a line in a prompt to recall's default."""
 
 ITSELF = "itself"
-"""Who answered, where the system did."""
+"""The reader's name if the system answered itself."""
 
 Progress = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
 class ContextStage:
-    """What is the same for every system and episode.
+    """The settings of the stage, common to all systems and episodes.
 
     Attributes:
-        files: where results go.
+        files: the results.
         memories: folder for the systems' own files.
-        embedder: the one of all systems.
-        tokens: what counts, for all.
-        budgets: tokens of a context, each > 0.
-        threads: questions asked at once; 1 for times that can be compared.
-        own_answers: also take down what a system answers by itself.
+        embedder: the embedder of all systems.
+        tokens: the token counter of all systems.
+        budgets: token budgets of a context, each > 0.
+        threads: number of concurrent questions; 1 for comparable latencies.
+        own_answers: whether to store the answers of systems that answer themselves.
     """
 
     files: ResultFiles
@@ -56,7 +56,7 @@ class ContextStage:
     own_answers: bool = False
 
     def run(self, peer: Peer, episode: Episode, *, retained: Progress, asked: Progress) -> None:
-        """Do what is not done yet for one system and episode.
+        """Do what remains for one system and episode.
 
         Args:
             peer: the system.
@@ -85,7 +85,7 @@ class ContextStage:
         self.files.write_timings(took)
 
     def _ingest(self, system: MemorySystem, episode: Episode, retained: Progress) -> float:
-        """Retain every session; one that an earlier process retained is the same memory again. Seconds taken."""
+        """Retain every session, which changes nothing for those retained by an earlier process; return the seconds."""
         begun = time.perf_counter()
         for session in episode.sessions:
             system.retain(session)
@@ -100,7 +100,7 @@ class ContextStage:
         questions: Sequence[Question],
         asked: Progress,
     ) -> dict[int, tuple[float, ...]]:
-        """Ask each question under each budget and write its result. Milliseconds by budget."""
+        """Query each question with each budget, and write its result; return milliseconds by budget."""
         budgets = self.budgets if peer.budgeted else (max(self.budgets),)
         held = system.held() if isinstance(system, ListingSystem) else None
 
@@ -124,7 +124,7 @@ class ContextStage:
             asked()
             return took
 
-        system.recall(questions[0].text, moment=questions[0].moment, max_tokens=max(self.budgets))  # warm
+        system.recall(questions[0].text, moment=questions[0].moment, max_tokens=max(self.budgets))  # warm-up
         with ThreadPoolExecutor(self.threads) as pool:
             took = list(pool.map(ask, questions))
         return {budget: tuple(times[place] for times in took) for place, budget in enumerate(budgets)}
@@ -133,7 +133,7 @@ class ContextStage:
 def _contexts(
     system: MemorySystem, question: Question, budgets: Sequence[int]
 ) -> tuple[dict[int, Context], list[float]]:
-    """What is served under each budget, and the milliseconds that took."""
+    """Return the context for each budget, and the milliseconds of each recall."""
     contexts: dict[int, Context] = {}
     took = []
     for budget in budgets:

@@ -1,4 +1,4 @@
-"""Vectors and reranker scores kept on disk between runs: embedding is most of a run's time."""
+"""Vectors and reranker scores cached on disk between runs, because embedding takes most of a run's time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hindsight_integrations.model.arrays import FloatArray, Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.models.protocols import Embedder, Reranker
 
-AT_ONCE = 256  # texts worked out before they are saved, so that a stopped run keeps most of its work
+AT_ONCE = 256  # number of texts computed before they are saved, so that a stopped run keeps most of its work
 
 
 class DiskCache:
-    """Float32 rows by a hash of what they are of, in one SQLite file. Safe from many threads."""
+    """Float32 rows by a hash of their input, in one SQLite file. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -27,7 +27,7 @@ class DiskCache:
         self._file.execute("CREATE TABLE IF NOT EXISTS rows (name TEXT PRIMARY KEY, row BLOB NOT NULL)")
 
     def rows(self, keys: Sequence[str], work: Callable[[list[int]], FloatArray]) -> list[FloatArray]:
-        """A row for each key; `work` makes those of the positions given that are not kept yet, (n, any)."""
+        """Return a row for each key; `work` computes those for the missing positions, (n, any)."""
         names = [hashlib.sha256(key.encode("utf-8", "replace")).hexdigest() for key in keys]
         with self._lock:
             known = {name: row for name in names if (row := self._read(name)) is not None}
@@ -56,24 +56,24 @@ class DiskCache:
 
 
 class CachedEmbedder:
-    """An Embedder that asks another one only for texts it has not seen. Keyed by text and weights."""
+    """An embedder that calls another one only for texts that are not cached, by text and weights."""
 
     def __init__(self, inner: Embedder, cache: DiskCache) -> None:
         self._inner, self._cache = inner, cache
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The other one's identity."""
+        """The wrapped embedder's identity."""
         return self._inner.identity
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of passages, (n, dimension)."""
+        """Return vectors of passages, (n, dimension)."""
         keys = [self._key("document", text) for text in texts]
         rows = self._cache.rows(keys, lambda places: self._inner.embed_documents([texts[i] for i in places]))
         return np.stack(rows) if rows else np.empty((0, self.identity.dimension), np.float32)
 
     def embed_query(self, text: str) -> Vector:
-        """Vector of a question, (dimension,)."""
+        """Return the vector of a question, (dimension,)."""
         key = self._key("query", text)
         return self._cache.rows([key], lambda _: self._inner.embed_query(text).reshape(1, -1))[0]
 
@@ -83,18 +83,18 @@ class CachedEmbedder:
 
 
 class CachedReranker:
-    """A Reranker that scores each (query, text) pair once."""
+    """A reranker that scores each (query, text) pair once."""
 
     def __init__(self, inner: Reranker, cache: DiskCache) -> None:
         self._inner, self._cache = inner, cache
 
     @property
     def name(self) -> str:
-        """The other one's name."""
+        """The wrapped reranker's name."""
         return self._inner.name
 
     def score(self, query: str, texts: Sequence[str]) -> FloatArray:
-        """Raw logits (n,), one a text, in the order given."""
+        """Return raw logits (n,), in the order of the texts."""
         keys = ["\x1f".join(("pair", self.name, query, text)) for text in texts]
 
         def missing(places: list[int]) -> FloatArray:

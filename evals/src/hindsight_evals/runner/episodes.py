@@ -12,15 +12,15 @@ from hindsight_evals.runner.run_config import RunConfig
 from hindsight_integrations.errors import InvalidRequest
 
 VERBATIM, HELD_OUT = "verbatim", "held-out"
-"""Options of simulated episodes: without gold extraction; in manners of telling that are kept for reports."""
+"""Options of simulated episodes: without gold extraction; with the phrasings reserved for reports."""
 
 
 def load_episodes(config: RunConfig) -> Iterator[Episode]:
-    """The episodes of a run, one at a time, in the order in which it names them.
+    """Yield the episodes of a run one by one, in the order of its sources.
 
     Raises:
-        InvalidRequest: a source is none.
-        DatasetInvalid: a file is not as published.
+        InvalidRequest: the name of a source is invalid.
+        DatasetInvalid: a file does not have the published format.
     """
     for source in config.episodes:
         name, _, rest = source.partition(":")

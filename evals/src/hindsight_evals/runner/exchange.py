@@ -1,4 +1,4 @@
-"""Exchange by files: what waits for answers or judgments goes out, and what people or other systems wrote comes back."""
+"""Export questions or answers to files, and import the answers or judgments of people or other systems."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class _Line(BaseModel):
 def waiting(
     files: ResultFiles, stage: Stage, *, budget: int, by: str = "imported"
 ) -> Iterator[dict[str, Any]]:
-    """What waits, an object a line: who answers adds `answer`, who judges `yes` (and `confidence`, `explanation`).
+    """Yield what waits, one object per line, to which a person adds `answer`, or `yes` (with `confidence`, `explanation`).
 
     Args:
-        files: where results are.
-        stage: whether answers or verdicts are wanted.
-        budget: tokens of the context to answer from.
-        by: who will have judged; what they judged already is left out.
+        files: the results.
+        stage: whether to export for answers or for verdicts.
+        budget: token budget of the contexts to use.
+        by: name of the judge, whose earlier judgments are left out.
     """
     for result in files.all():
         if stage == "answers":
@@ -50,10 +50,10 @@ def waiting(
 
 
 def take_in(files: ResultFiles, path: Path, *, by: str = "imported") -> int:
-    """Take in a file of answers or judgments; what is answered or judged already by them stays. How many were new.
+    """Import a file of answers or judgments, without replacing earlier ones by the same author; return the number of new ones.
 
     Raises:
-        InvalidRequest: a line is none, or of a question that the run does not have.
+        InvalidRequest: a line is invalid, or its question is not part of the run.
     """
     taken = 0
     for number, written in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -111,7 +111,7 @@ def _with(result: QuestionResult, line: _Line, by: str) -> QuestionResult:
 
 
 def write_lines(lines: Iterator[dict[str, Any]], path: Path) -> int:
-    """Write lines of JSON. How many."""
+    """Write lines of JSON; return their number."""
     written = [json.dumps(line, ensure_ascii=False) for line in lines]
     path.write_text("".join(f"{line}\n" for line in written), encoding="utf-8")
     return len(written)

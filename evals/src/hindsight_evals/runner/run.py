@@ -1,4 +1,4 @@
-"""A run from beginning to end: contexts, answers, verdicts; each stage does what is not done yet."""
+"""A complete run: contexts, answers, verdicts; each stage does what remains."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ Advance = Callable[[], None]
 
 
 class Progress(Protocol):
-    """Shows how far a stage is."""
+    """Displays the progress of stages."""
 
     def stage(self, name: str, total: int | None) -> AbstractContextManager[Advance]:
-        """A stage of so many steps, None if nobody knows; what it gives is called after each."""
+        """Start a stage of `total` steps (None if unknown); the result is called after each step."""
         ...
 
 
@@ -43,13 +43,13 @@ class Run:
     """One run in its folder.
 
     Attributes:
-        folder: for results, the systems' files and recorded calls.
-        config: what it is; one that was begun with another is refused.
-        embedder: the one of all systems.
-        tokens: what counts, for all.
-        progress: shows how far it is.
-        vectors: file in which vectors are kept between runs.
-        at_once: questions in flight with a model.
+        folder: folder of results, the systems' files and recorded calls.
+        config: the settings; a folder with other settings is rejected.
+        embedder: the embedder of all systems.
+        tokens: the token counter of all systems.
+        progress: displays the progress.
+        vectors: file in which vectors are cached between runs.
+        at_once: number of concurrent model calls.
     """
 
     folder: Path
@@ -66,12 +66,12 @@ class Run:
         return ResultFiles(self.folder)
 
     def complete(self) -> None:
-        """Do all that is not done yet.
+        """Run all remaining stages.
 
         Raises:
-            RunMismatch: the folder holds another run.
-            MissingDependency: what a system needs is not installed.
-            ModelError: a model could not be reached; done again, the run goes on from there.
+            RunMismatch: the folder belongs to another run.
+            MissingDependency: a package that a system needs is not installed.
+            ModelError: a model could not be reached; calling this again continues the run.
         """
         begin(self.folder, self.config)
         self._contexts()
@@ -112,7 +112,7 @@ class Run:
                 await judge_all(self.files, judges, at_once=self.at_once, judged=advance)
 
     def _system(self, name: str) -> Peer:
-        """A system; ours with the run's model and settings."""
+        """Return a system; ours with the run's model and settings."""
         if not name.startswith("hindsight"):
             return peers.peer(name)
         from hindsight_evals.peers.hindsight import hindsight
@@ -123,15 +123,15 @@ class Run:
         return hindsight(name, model=model, reranker=reranker, config=settings)
 
     def _model(self, role: str) -> LanguageModel:
-        """A role's model; what it answered before is not asked again."""
+        """Return a role's model, which does not repeat recorded calls."""
         return RecordingModel(self.config.roles[role], self.folder / CALLS / role)
 
 
 def run_here(folder: Path, config: RunConfig, *, progress: Progress, vectors: Path, at_once: int = 8) -> None:
-    """Complete a run with the embedder that this machine's settings name, and the engine's own counter of tokens.
+    """Complete a run with the embedder from this machine's settings and the engine's token counter.
 
     Raises:
-        MissingDependency: the embedder's weights, or what a system needs, are not here.
+        MissingDependency: the embedder's weights or a system's packages are missing.
         RunMismatch, ModelError: as `Run.complete`.
     """
     embedder = local_embedder(HindsightConfig.from_env().models)

@@ -1,4 +1,4 @@
-"""What a run is: all that its results depend on, written into its folder before it begins."""
+"""The settings of a run on which its results depend, stored in its folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILE = "run.json"
 
 
 def _commit() -> str:
-    """The commit of the checkout this package runs from, with "+" for changes on top; empty for an installed one."""
+    """Return the commit of the checkout, with "+" if it has changes; empty for an installed package."""
     here = Path(__file__).parent
     try:
         found = subprocess.run(
@@ -37,23 +37,23 @@ def _commit() -> str:
 
 @dataclass(frozen=True)
 class RunConfig:
-    """Everything that results depend on.
+    """All settings on which results depend.
 
     Attributes:
-        episodes: where episodes come from, as `episodes.load` reads them: "locomo:PATH", "simulated:PERSONA:week:0".
-        systems: names of the systems, as `peers.names` lists them.
-        facts: folder of extracted facts, a file an episode; empty for none.
+        episodes: sources of episodes, for `load_episodes`: "locomo:PATH", "simulated:PERSONA:week:0".
+        systems: names of the systems, as in `peers.names`.
+        facts: folder of extracted facts, one file per episode; empty for none.
         corrections: folder of LoCoMo's corrected answers; empty for none.
-        budgets: tokens of a context, each > 0.
-        limit: at most so many episodes of each source; None for all.
-        memory_model: extracts and reflects for ours; empty for none.
-        reader: answers from contexts; empty for none, so that only contexts are measured.
-        judges: judge the answers; none leaves them to be exported.
-        answer_budget: tokens of the context that is answered from; one of the budgets.
-        own_answers: whether systems that answer by themselves do, in the reader's place.
-        settings: of ours, by name, where they are not the defaults.
-        version: of this package.
-        commit: of this checkout.
+        budgets: token budgets of a context, each > 0.
+        limit: maximum number of episodes of each source; None for all.
+        memory_model: our model for extraction and reflect; empty for none.
+        reader: the model that answers from contexts; empty to measure only contexts.
+        judges: the models that judge answers; without any, answers can be exported.
+        answer_budget: token budget of the contexts for answers; one of `budgets`.
+        own_answers: whether systems that can answer themselves do so instead of the reader.
+        settings: our settings that differ from the defaults, by name.
+        version: version of this package.
+        commit: commit of this checkout.
     """
 
     episodes: tuple[str, ...]
@@ -72,10 +72,11 @@ class RunConfig:
     commit: str = field(default_factory=_commit)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be run.
+        """Reject invalid settings.
 
         Raises:
-            InvalidRequest: no episodes or systems, a budget below 1, or answers from a budget that is none.
+            InvalidRequest: no episodes or systems, a budget below 1, or an `answer_budget` that is not one of
+                the budgets.
         """
         if not self.episodes or not self.systems:
             raise InvalidRequest("episodes and systems", "one of them is empty", "Name at least one of each.")
@@ -87,17 +88,17 @@ class RunConfig:
 
     @cached_property
     def roles(self) -> Mapping[str, str]:
-        """The models by what they do."""
+        """The models by role."""
         judging = {f"judge-{place}": name for place, name in enumerate(self.judges, 1)}
         named = {"memory": self.memory_model, "reader": self.reader, **judging}
         return {role: model for role, model in named.items() if model}
 
 
 def begin(run: Path, config: RunConfig) -> None:
-    """Write what a run is into its folder, or check that it was begun as this.
+    """Write the settings into the run's folder, or check that it has the same ones.
 
     Raises:
-        RunMismatch: it was begun with another setting, version or commit.
+        RunMismatch: it has another setting, version or commit.
     """
     path = run / FILE
     if not path.exists():
@@ -111,10 +112,10 @@ def begin(run: Path, config: RunConfig) -> None:
 
 
 def read_config(run: Path) -> RunConfig:
-    """What a run was begun as.
+    """Read the settings of a run.
 
     Raises:
-        InvalidRequest: the folder holds no run.
+        InvalidRequest: the folder does not contain a run.
     """
     try:
         return TypeAdapter(RunConfig).validate_json((run / FILE).read_bytes())

@@ -1,4 +1,4 @@
-"""Work on many things at once, at most so many in flight."""
+"""Concurrent work with a maximum number of tasks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 async def together(work: Callable[[T], Awaitable[None]], things: Iterable[T], at_once: int) -> None:
-    """Do the work on each; a model that fails on one thing stops nothing, and is raised when all else is done.
+    """Call `work` on all things; a failing model stops only its own thing, and its error is raised at the end.
 
     Raises:
-        ModelError: the first that a piece of work raised.
+        ModelError: the first one that was raised.
     """
     failed: list[ModelError] = []
     room = anyio.Semaphore(at_once)

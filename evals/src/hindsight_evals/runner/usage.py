@@ -1,4 +1,4 @@
-"""What a run's model calls cost: tokens by role, from the recordings of every call, and money by prices that the caller gives."""
+"""The cost of a run's model calls: tokens by role, from the recordings of all calls, and money by the caller's prices."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Of a model, for a million tokens.
+    """The price of a model for a million tokens.
 
     Attributes:
-        tokens_in: of prompts.
-        tokens_out: of completions.
+        tokens_in: the price of prompt tokens.
+        tokens_out: the price of completion tokens.
     """
 
     tokens_in: float
@@ -26,14 +26,14 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one role's calls came to.
+    """The calls of one role.
 
     Attributes:
-        model: who was called.
-        calls: answered ones; one that was repeated after a kill counts once.
-        tokens_in: prompt tokens the model reported.
-        tokens_out: completion tokens it reported.
-        cost: by the price given; None without one.
+        model: the model.
+        calls: number of answered calls; one that was repeated after a kill counts once.
+        tokens_in: prompt tokens reported by the model.
+        tokens_out: completion tokens reported by the model.
+        cost: the cost with the given price; None without a price.
     """
 
     model: str
@@ -44,12 +44,12 @@ class Usage:
 
 
 def usage(calls: Path, models: Mapping[str, str], prices: Mapping[str, Price]) -> dict[str, Usage]:
-    """Usage by role.
+    """Compute usage by role.
 
     Args:
-        calls: folder of recordings, a folder a role.
-        models: by role.
-        prices: by model.
+        calls: folder of recordings, with one subfolder per role.
+        models: models by role.
+        prices: prices by model.
     """
     return {role: _of(calls / role, model, prices.get(model)) for role, model in models.items()}
 

@@ -1,4 +1,4 @@
-"""Verdicts: every judge judges every answer, as a whole and criterion by criterion."""
+"""The stage in which every judge judges every answer, as a whole and by criterion."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hindsight_integrations.models.protocols import LanguageModel
 async def judge_all(
     files: ResultFiles, judges: Sequence[LanguageModel], *, at_once: int, judged: Callable[[], None]
 ) -> None:
-    """Have every answer judged by the judges that have not judged it yet; an answer's judgments are written together.
+    """Judge every answer with the judges that have not judged it yet; an answer's judgments are written together.
 
     Args:
-        files: where results are.
-        judges: by name.
-        at_once: answers in flight.
-        judged: called after each.
+        files: the results.
+        judges: the judges.
+        at_once: number of concurrent answers.
+        judged: called after each answer.
 
     Raises:
-        ModelError: a judge could not be reached; what came before is written.
+        ModelError: a judge could not be reached; earlier judgments are written.
     """
 
     async def judge(result: QuestionResult) -> None:
@@ -38,7 +38,7 @@ async def judge_all(
 
 
 def subjects(result: QuestionResult) -> Iterator[str]:
-    """What is judged of an answer: the whole where there is a reference, and each criterion."""
+    """Yield what to judge of an answer: the whole if there is a reference, and each criterion."""
     if result.question.answer or not result.question.answerable:
         yield ANSWER
     yield from (criterion.id for criterion in result.question.criteria)
@@ -47,7 +47,7 @@ def subjects(result: QuestionResult) -> Iterator[str]:
 def open_judgments(
     result: QuestionResult, judges: Sequence[LanguageModel]
 ) -> Iterator[tuple[str, LanguageModel]]:
-    """Who has yet to judge what of an answer; nobody where there is none."""
+    """Yield the missing judgments of an answer, with their judge; none if there is no answer."""
     if result.answer is None:
         return
     for subject in subjects(result):

@@ -1,1 +1,1 @@
-"""The simulator: episodes of Memora's kind from seed data of our own, as long as wanted, without a model (Memora 3.1-3.5)."""
+"""The simulator: episodes like Memora's of any length, generated from our own seed data without a model (Memora 3.1-3.5)."""

@@ -1,4 +1,4 @@
-"""Conversations of sessions: an opening, some exploration, the memory told, a closing (Memora 3.3, B.2, B.3)."""
+"""Conversations of sessions: an opening, exploration, the statement of a memory, a closing (Memora 3.3, B.2, B.3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TypeVar
 from hindsight_evals.simulator.memories import Change, Operation
 from hindsight_evals.simulator.seeds import Exchange, Family, Neutral
 
-TURNS = 16  # of a session, about (Memora, Table 2: 15.6 to 16.1)
+TURNS = 16  # approximate number in a session (Memora, Table 2: 15.6 to 16.1)
 SPEAKERS = ("assistant", "user")
 
 T = TypeVar("T")
@@ -26,8 +26,8 @@ class Line:
 
     Attributes:
         speaker: "user" or "assistant".
-        text: what is said.
-        tells: the place of the change that it tells among the session's; None where it tells none.
+        text: the text.
+        tells: index of the session's change that it states; None if it states none.
     """
 
     speaker: str
@@ -37,12 +37,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """A change and the manner in which it is told.
+    """A change and its phrasing.
 
     Attributes:
-        change: what is done.
-        family: in which manner.
-        values: what its wordings say, by placeholder.
+        change: the change.
+        family: the kind of phrasing.
+        values: the values in its wording, by placeholder.
     """
 
     change: Change
@@ -51,7 +51,7 @@ class Telling:
 
 
 def telling(change: Change, families: Sequence[Family], random: Random) -> Telling:
-    """A manner in which a change can be told.
+    """Choose a phrasing for a change.
 
     Raises:
         LookupError: no family fits it.
@@ -68,7 +68,7 @@ def telling(change: Change, families: Sequence[Family], random: Random) -> Telli
 
 
 def placeholders(change: Change) -> dict[str, str]:
-    """What templates may say of a change: what is new, and as `old_...` what was; of a deletion what is gone."""
+    """Return the placeholder values of a change: the new ones, and the previous ones as `old_...`; for a deletion, the deleted ones."""
     if change.operation is Operation.UPDATE and change.before and change.after:
         old = {f"old_{name}": value for name, value in change.before.values.items()}
         return old | dict(change.after.values)
@@ -76,20 +76,20 @@ def placeholders(change: Change) -> dict[str, str]:
 
 
 def rendered(wording: str, values: Mapping[str, str]) -> str:
-    """A wording with its placeholders filled in.
+    """Fill in the placeholders of a wording.
 
     Raises:
-        KeyError: it has one that this change says nothing of.
+        KeyError: the change has no value for a placeholder.
     """
     return _PLACEHOLDER.sub(lambda match: values[match[1]], wording)
 
 
 class Conversations:
-    """Makes a persona's conversations; what was said least often is said first, so that little repeats.
+    """Generates a persona's conversations; the least used wordings come first, to avoid repetition.
 
     Args:
-        neutral: what is said beside memory.
-        random: draws.
+        neutral: wordings that state no memory.
+        random: the source of random choices.
     """
 
     def __init__(self, neutral: Neutral, random: Random) -> None:
@@ -97,7 +97,7 @@ class Conversations:
         self._said: Counter[str] = Counter()
 
     def conversation(self, tellings: Sequence[Telling]) -> list[Line]:
-        """The lines of a session that tells these changes; of none, a memory-neutral one."""
+        """Return the lines of a session that states these changes; a memory-neutral one if there are none."""
         opening = self._least_said(self._neutral.openings)
         closing = self._least_said(self._neutral.closings)
         told = [line for place, one in enumerate(tellings) for line in self._told(place, one)]
@@ -113,7 +113,7 @@ class Conversations:
         return [*before, Line("user", telling_turn, place), Line("assistant", reply, place)]
 
     def _exploration(self, wanted: int) -> list[Line]:
-        """Exchanges of about so many turns; at least half a topic."""
+        """Return exchanges of about `wanted` turns; at least half a topic."""
         lines: list[Line] = []
         while len(lines) < max(wanted, 2):
             exchange: Exchange = self._least_said(self._neutral.exchange)

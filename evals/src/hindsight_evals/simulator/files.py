@@ -1,4 +1,4 @@
-"""Simulated episodes as files, for other systems to be evaluated on."""
+"""Simulated episodes as files, for the evaluation of other systems."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def write_episode(episode: Episode, path: Path) -> None:
 
 
 def read_episode(path: Path) -> Episode:
-    """Read an episode that was written so."""
+    """Read an episode from such a file."""
     return _EPISODE.validate_json(path.read_bytes())

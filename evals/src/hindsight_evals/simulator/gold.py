@@ -1,4 +1,4 @@
-"""Gold extraction: the facts that a strong model would extract from a session, beside what it makes untrue."""
+"""Gold extraction: the facts that a strong model would extract from a session and the statements that it makes untrue."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hindsight_integrations.model.facts import ExtractedChange, ExtractedEntity,
 def gold_fact(
     telling: Telling, sources: Sequence[str], random: Random, gone: GoldWithdrawal | None = None
 ) -> ExtractedFact:
-    """The fact of one change; it names the memory that ends by the turns that had told it.
+    """Return the fact of one change; it names an ended memory by its source turns.
 
     Args:
-        telling: the change, and in which words.
-        sources: ids of the turns that tell it.
-        random: draws a wording.
-        gone: what the change makes untrue.
+        telling: the change and its phrasing.
+        sources: ids of the turns that state it.
+        random: chooses a wording.
+        gone: the statement that the change makes untrue.
     """
     family, values, entry = telling.family, telling.values, telling.change.entry
     happened = entry.day.isoformat() if _is_dated(entry) else None
@@ -48,7 +48,7 @@ def _is_dated(entry: Entry) -> bool:
 
 
 def _record(entry: Entry) -> ExtractedRecord:
-    """The value worth adding up or listing."""
+    """Return the record of a value that can be summed or listed."""
     kind, unit = _SORTS[entry.kind]
     values = entry.values
     value = {
@@ -72,4 +72,4 @@ _SORTS: Mapping[MemoryKind, tuple[RecordKind, str]] = {
     MemoryKind.PREFERENCE: (RecordKind.PREFERENCE, ""),
     MemoryKind.DOCUMENT: (RecordKind.DOCUMENT_ITEM, ""),
 }
-"""What sort of record a memory is, and in which unit."""
+"""The kind and unit of a memory's record."""

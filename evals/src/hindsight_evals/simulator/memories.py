@@ -1,4 +1,4 @@
-"""What the simulator's people remember, and what may happen to each kind of it (Memora A.2, A.3, Table 6)."""
+"""The memories of simulated people, and the operations allowed on each kind (Memora A.2, A.3, Table 6)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MemoryKind(StrEnum):
 
 
 class Operation(StrEnum):
-    """What a session does to a memory."""
+    """A session's operation on a memory."""
 
     ADD = "add"
     UPDATE = "update"
@@ -41,21 +41,21 @@ ALLOWED: Mapping[MemoryKind, frozenset[Operation]] = {
     MemoryKind.FOOD_BUDGET: frozenset({Operation.ADD, Operation.UPDATE}),
     MemoryKind.STEP_TARGET: frozenset({Operation.ADD, Operation.UPDATE}),
 }
-"""Operational constraints (Memora A.3): logs are only appended to, goals are set and changed, the rest comes and goes."""
+"""Operational constraints (Memora A.3): logs are append-only, goals are set and changed, the other kinds also deleted."""
 
 Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One memory as it is after some session.
+    """The state of one memory after a session.
 
     Attributes:
-        kind: what kind of memory.
-        key: what it is the memory of; one entry a key at any time.
-        text: its value in the words in which it is told, and looked for.
-        day: when it happened or was said.
-        values: what templates may say of it, by placeholder.
+        kind: the kind of memory.
+        key: its identity; at any time there is one entry per key.
+        text: its value, with the words in which it is stated and searched for.
+        day: the day on which it happened or was stated.
+        values: values for templates, by placeholder.
     """
 
     kind: MemoryKind
@@ -70,9 +70,9 @@ class Change:
     """One operation on one memory.
 
     Attributes:
-        operation: what is done.
-        before: the memory until then; None for what is new.
-        after: the memory from then on; None for what is gone.
+        operation: the operation.
+        before: the memory before it; None if it is new.
+        after: the memory after it; None if it is deleted.
     """
 
     operation: Operation
@@ -81,12 +81,12 @@ class Change:
 
     @property
     def entry(self) -> Entry:
-        """What the change is about: the memory from then on, or that which is gone."""
+        """The changed memory: the new state, or the deleted one."""
         entry = self.after or self.before
         assert entry is not None  # noqa: S101 - a change is of something
         return entry
 
     @property
     def kind(self) -> MemoryKind:
-        """The kind of memory it changes."""
+        """The kind of the changed memory."""
         return self.entry.kind

@@ -1,4 +1,4 @@
-"""What a session does: a change that the state allows, drawn from the seeds (Memora 3.2, A.3)."""
+"""The operations of sessions: random changes that the state allows, from the seeds (Memora 3.2, A.3)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hindsight_evals.simulator.trace import State
 
 T = TypeVar("T")
 
-LIKED = 0.7  # of preferences; the rest are dislikes
-OF_TASTE = 0.75  # of preferences told from the persona's own pools
-DONE = 0.75  # of to-dos that end; the rest are dropped
-LONGEST_NOTICE = 14  # days until an event
-STEPS = (3_000, 16_000)  # of a day
-TARGETS = (6_000, 8_000, 9_000, 10_000, 12_000)  # steps a day
-BUDGETS = (20, 25, 30, 40, 50, 60, 80, 100, 120, 150)  # dollars a week
-FIELDS_TOLD = (3, 6)  # of a new document
+LIKED = 0.7  # share of preferences that are likes; the others are dislikes
+OF_TASTE = 0.75  # share of preferences from the persona's own pools
+DONE = 0.75  # share of ended to-dos that are done; the others are dropped
+LONGEST_NOTICE = 14  # maximum number of days until an event
+STEPS = (3_000, 16_000)  # range for one day
+TARGETS = (6_000, 8_000, 9_000, 10_000, 12_000)  # steps per day
+BUDGETS = (20, 25, 30, 40, 50, 60, 80, 100, 120, 150)  # dollars per week
+FIELDS_TOLD = (3, 6)  # range for a new document
 
 WEIGHTS: Mapping[MemoryKind, float] = {
     MemoryKind.PREFERENCE: 0.38,
@@ -31,22 +31,22 @@ WEIGHTS: Mapping[MemoryKind, float] = {
     MemoryKind.FOOD_BUDGET: 0.02,
     MemoryKind.STEP_TARGET: 0.02,
 }
-"""How often each kind is touched, purchases and steps aside."""
+"""The frequency of changes of each kind, without purchases and steps."""
 
 
 def day_name(day: date) -> str:
-    """A day as it is said: "Thursday, June 12"."""
+    """Format a day as "Thursday, June 12"."""
     return f"{day:%A, %B} {day.day}"
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """The changes one persona can make.
+    """The possible changes of one persona.
 
     Attributes:
-        persona: whose.
-        pools: what there is to remember.
-        random: draws; the only source of chance.
+        persona: the persona.
+        pools: the possible memories.
+        random: the only source of random choices.
     """
 
     persona: Persona
@@ -54,9 +54,9 @@ class Moves:
     random: Random
 
     def session(self, operation: Operation, state: State, today: date) -> tuple[Change, ...]:
-        """The changes of one session: of the operation wanted if the state has room for it, else an addition, else none.
+        """Return the changes of one session: the given operation if the state allows it, else an addition, else none.
 
-        A new document is told in several changes, all else in one.
+        A new document is stated in several changes, everything else in one.
         """
         for wanted in dict.fromkeys((operation, Operation.ADD)):
             kinds = list(WEIGHTS)
@@ -68,7 +68,7 @@ class Moves:
         return ()
 
     def expense(self, number: int, today: date) -> Change:
-        """A purchase, the persona's so manyeth."""
+        """Return the purchase with this number."""
         category = self.random.choice(sorted(self.pools.expenses))
         prices = self.pools.expenses[category]
         amount = f"{self.random.uniform(prices.low, prices.high):.2f}"
@@ -77,13 +77,13 @@ class Moves:
         return _added(Entry(MemoryKind.FOOD_EXPENSE, key, f"{amount} {category}", today, values))
 
     def steps(self, today: date) -> Change:
-        """The steps of a day."""
+        """Return the steps of a day."""
         steps = f"{self.random.randint(*STEPS):,}"
         key = ("steps", today.isoformat())
         return _added(Entry(MemoryKind.STEPS, key, f"{steps} steps", today, {"steps": steps}))
 
     def goals(self, today: date) -> list[Change]:
-        """What somebody sets out with: a target for steps, and budgets for two sorts of food."""
+        """Return the initial goals: a target for steps, and budgets for two categories of food."""
         categories = self.random.sample(sorted(self.pools.expenses), 2)
         budgets = [self._budget(category, today) for category in categories]
         return [_added(self._target(today)), *(_added(budget) for budget in budgets)]
@@ -103,7 +103,7 @@ class Moves:
         return (Change(operation, before),)
 
     def _new(self, kind: MemoryKind, state: State, today: date) -> list[Entry]:
-        """What can be added of a kind: one entry, several of a document, none if all there is holds already."""
+        """Return a new entry of a kind, several for a document; none if all possible ones exist."""
         made: Mapping[MemoryKind, Callable[[], Iterable[Entry | None]]] = {
             MemoryKind.PREFERENCE: lambda: [self._preference(state, today)],
             MemoryKind.TODO: lambda: [self._todo(state, today)],
@@ -115,7 +115,7 @@ class Moves:
         return [entry for entry in made[kind]() if entry is not None]
 
     def _updated(self, before: Entry, state: State, today: date) -> Entry | None:
-        """Another value in the place of one that holds; None where there is no other."""
+        """Return another value for an existing entry; None if there is no other."""
         values = before.values
         if before.kind is MemoryKind.PREFERENCE:
             domain, group = values["domain_id"], values["group_id"]
@@ -209,7 +209,7 @@ class Moves:
         return entry
 
     def _free(self, choices: Sequence[T], key: Callable[[T], tuple[str, ...]], state: State) -> T | None:
-        """One of the choices that does not hold yet; None where all do."""
+        """Return a choice that is not in the state yet; None if all are."""
         free = [choice for choice in choices if key(choice) not in state]
         return self.random.choice(free) if free else None
 
@@ -218,7 +218,7 @@ SINGULAR = {"movies": "movie", "books": "book", "music": "music", "travel": "tra
 
 
 def _open(entry: Entry, today: date) -> bool:
-    """Whether it can still change: an event that is over cannot."""
+    """Return whether an entry can still change; a past event cannot."""
     return entry.kind is not MemoryKind.CALENDAR_EVENT or entry.day > today
 
 

@@ -1,4 +1,4 @@
-"""Questions about what was simulated, with items, criteria and exact answers from its trace (Memora 3.5)."""
+"""Questions about a simulated life, with items, criteria and exact answers from its trace (Memora 3.5)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from hindsight_evals.simulator.operations import SINGULAR
 from hindsight_evals.simulator.seeds import QuestionFamily
 from hindsight_evals.simulator.told import Memories, Told, items
 
-MOST_GONE = 40  # invalidated items of a question, the latest; Memora's have up to 24
-# Days of which a context could hold every purchase; of longer spans only the answer is asked for.
+MOST_GONE = 40  # maximum number of invalidated items in a question (the latest ones); Memora's have up to 24
+# Maximum number of days for which a context is expected to contain all purchases; for longer spans only the
+# answer is.
 LONGEST_LISTED = 7
 DOCUMENTS_ASKED = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time that a question is about: from a day to the day it is asked."""
+    """The days a question is about, up to the day on which it is asked."""
 
     words: str
     start: date
@@ -34,13 +35,13 @@ class Span:
 
     @property
     def days(self) -> int:
-        """How long, both ends counted."""
+        """The number of days, both ends included."""
         return (self.end - self.start).days + 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What one question is about, before it has words."""
+    """A question before it is put into words."""
 
     values: Mapping[str, str]
     items: tuple[Item, ...] = ()
@@ -48,7 +49,7 @@ class _Asked:
 
 
 def spans(first: date, asked: date) -> list[Span]:
-    """The times that can be asked about: of week, month and year those that the life began before or with."""
+    """Return the spans to ask about: the week, month and year, if the life is at least as long."""
     monday = asked - timedelta(days=asked.weekday())
     found = [Span("this week", monday, asked)]
     if first <= asked.replace(day=1) and (asked - first).days >= LONGEST_LISTED:
@@ -59,13 +60,13 @@ def spans(first: date, asked: date) -> list[Span]:
 
 
 class Asking:
-    """Makes the questions of a life.
+    """Generates the questions of a life.
 
     Args:
-        memories: all that was told.
-        first: the day it began.
-        moment: when the questions are asked.
-        random: draws wordings and documents.
+        memories: all stated memories.
+        first: the first day.
+        moment: the time at which the questions are asked.
+        random: chooses wordings and documents.
     """
 
     def __init__(self, memories: Memories, first: date, moment: datetime, random: Random) -> None:
@@ -85,7 +86,7 @@ class Asking:
         }
 
     def questions(self, families: Sequence[QuestionFamily]) -> Iterator[Question]:
-        """Every target that there is something to ask about, each in the words of one of its families."""
+        """Yield a question for every target that has an answer, with a wording of one of its families."""
         for target, about in self._targets.items():
             fitting = [family for family in families if family.target == target]
             for number, asked in enumerate(about() if fitting else ()):
@@ -118,7 +119,7 @@ class Asking:
             yield _Asked({}, items(valid, gone, most_gone=MOST_GONE))
 
     def _documents(self) -> Iterator[_Asked]:
-        """Documents, those first of which something was taken back."""
+        """Yield questions about documents, first those from which something was withdrawn."""
         valid, gone = (
             [*self._memories.valid(MemoryKind.DOCUMENT)],
             [*self._memories.gone(MemoryKind.DOCUMENT)],
@@ -187,7 +188,7 @@ class Asking:
 
 
 def _listed(told: Sequence[Told], span: Span) -> tuple[Item, ...]:
-    """What an answer is made of, where a context could hold it."""
+    """Return the items of an answer if a context can contain them all."""
     return tuple(one.item() for one in told) if span.days <= LONGEST_LISTED else ()
 
 
@@ -196,7 +197,7 @@ def _number(told: Told) -> int:
 
 
 def _criteria(name: str, asked: _Asked) -> Iterator[Criterion]:
-    """For a judge: the exact answer, or each item by itself."""
+    """Yield the criteria for a judge: the exact answer, or each item."""
     if asked.answer:
         text = f"Does the response give {asked.answer} as the answer?"
         yield Criterion(f"{name}_answer", text, CriterionKind.PRESENCE, expected=True)

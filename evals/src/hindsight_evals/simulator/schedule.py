@@ -1,4 +1,4 @@
-"""When something happens: how many sessions a day has, how many of them touch memory, and what they do (Memora A.3, Table 2)."""
+"""The number of sessions per day, the share that changes memory, and their operations (Memora A.3, Table 2)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hindsight_evals.simulator.memories import Operation
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """How much there is to remember and to change.
+    """The rates of statements and changes.
 
     Attributes:
-        sessions: a day.
-        grounded: share of the sessions that do something to memory, in [0, 1].
+        sessions: number per day.
+        grounded: share of the sessions that change memory, in [0, 1].
         update: share of the operations that change a memory, in [0, 1].
         delete: share of the operations that end one; update + delete < 1.
-        expenses: purchases a day. With the day's steps these are what has to be consolidated into sums.
+        expenses: purchases per day; sums are computed over these and the steps.
     """
 
     sessions: float
@@ -29,11 +29,12 @@ class Pressure:
     expenses: float = 3.4
 
     def scaled(self, *, mutation: float = 1.0, consolidation: float = 1.0) -> Pressure:
-        """With so many times the updates and deletions, and so many times the purchases.
+        """Return rates multiplied by the given factors.
 
         Args:
-            mutation: factor on the shares of updates and deletions, which stay below 0.9 together.
-            consolidation: factor on purchases, and on sessions so that all else stays as often.
+            mutation: factor for the shares of updates and deletions, whose sum stays below 0.9.
+            consolidation: factor for purchases; sessions grow accordingly, so that all other rates stay the
+                same.
         """
         mutation = min(mutation, 0.9 / (self.update + self.delete))
         expenses = self.expenses * consolidation
@@ -48,7 +49,7 @@ class Pressure:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A length of time of which Memora publishes the numbers."""
+    """A period for which Memora publishes figures."""
 
     days: int
     pressure: Pressure
@@ -60,17 +61,17 @@ PERIODS: Mapping[str, Period] = {
     "quarter": Period(90, Pressure(1991 / 90, 1171.4 / 1991, 0.18, 0.19)),
     "year": Period(365, Pressure(1991 / 90, 1171.4 / 1991, 0.18, 0.19)),
 }
-"""Memora, Table 2; a year goes on as the quarter."""
+"""The figures of Memora, Table 2; a year has the rates of the quarter."""
 
 
 @dataclass(frozen=True, slots=True)
 class DayPlan:
-    """What one day holds.
+    """The sessions of one day.
 
     Attributes:
-        expenses: purchases told.
-        operations: what else is done, in order; the day's steps are told beside it.
-        neutral: sessions that leave memory as it is.
+        expenses: number of purchases.
+        operations: other operations, in order; the day's steps are stated in addition.
+        neutral: number of sessions that do not change memory.
     """
 
     expenses: int
@@ -79,7 +80,7 @@ class DayPlan:
 
 
 def day_plans(days: int, pressure: Pressure, random: Random) -> Iterator[DayPlan]:
-    """Plans whose sums keep to the pressure's rates, while single days vary by a third."""
+    """Yield plans whose totals follow the rates, while single days vary by a third."""
     done: Counter[str] = Counter()
     operations: Counter[Operation] = Counter()
     for day in range(1, days + 1):
@@ -95,7 +96,7 @@ def day_plans(days: int, pressure: Pressure, random: Random) -> Iterator[DayPlan
 
 
 def _due(done: Counter[Operation], pressure: Pressure) -> Operation:
-    """The operation that is furthest behind its share, which is counted as done."""
+    """Return the operation that is furthest below its share, and count it."""
     shares = {Operation.UPDATE: pressure.update, Operation.DELETE: pressure.delete}
     shares[Operation.ADD] = 1 - sum(shares.values())
     total = sum(done.values()) + 1

@@ -1,4 +1,4 @@
-"""Seed data: who is simulated, what can be remembered, and in which words it is told and asked (Memora 3.1, A.1)."""
+"""Seed data: personas, possible memories, and the wordings in which they are stated and asked for (Memora 3.1, A.1)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class _Seed(BaseModel):
 
 
 class Persona(_Seed):
-    """Somebody to simulate.
+    """A simulated person.
 
     Attributes:
         id: for file names and the command line.
-        role: what they do for a living.
-        tastes: names of the pools they draw from, by domain.
+        role: the person's occupation.
+        tastes: names of the person's pools, by domain.
     """
 
     id: str
@@ -35,28 +35,28 @@ class Persona(_Seed):
 
 
 class Range(_Seed):
-    """Amounts of money from, and to."""
+    """A range of amounts of money."""
 
     low: float = Field(alias="from", gt=0)
     high: float = Field(alias="to", gt=0)
 
 
 class Artifact(_Seed):
-    """A document that somebody writes with an assistant: its title, and what each of its fields may say."""
+    """A document that a person writes with an assistant: its title, and the possible values of its fields."""
 
     title: str
     fields: Mapping[str, tuple[str, ...]]
 
 
 class Pools(_Seed):
-    """What can be remembered.
+    """The possible memories.
 
     Attributes:
         pools: items by domain, group and pool.
-        todos: tasks, by whether they are personal or of work.
-        events: likewise.
-        expenses: what a purchase of each category costs.
-        documents: by kind.
+        todos: tasks, personal or for work.
+        events: events, personal or for work.
+        expenses: price ranges by category.
+        documents: documents by kind.
     """
 
     pools: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]]
@@ -67,23 +67,23 @@ class Pools(_Seed):
 
 
 class Family(_Seed):
-    """One manner of telling one operation on one kind of memory.
+    """One phrasing of one operation on one kind of memory.
 
     Attributes:
         id: unique among families.
         memory: the kind of memory.
-        operation: what is done to it.
-        held_out: used in reports only, never in what the engine is worked on with.
-        lead_in: lines before it, the last of which the assistant says; may be empty.
-        user: wordings of the turn that tells it.
+        operation: the operation.
+        held_out: whether it is used only for reports, and not during development of the engine.
+        lead_in: preceding lines, the last one by the assistant; may be empty.
+        user: wordings of the turn that states it.
         reply: wordings of the assistant's answer.
-        fact: wordings of what a strong model would extract.
-        invalidates: wordings of what it would say no longer holds.
-        liking: of preferences, which it tells; None for either.
-        domains: of preferences, which it fits; none for all.
-        groups: likewise.
-        reason: of deletions, why; None for either.
-        kinds: of documents, which it fits; none for all.
+        fact: wordings of the fact that a strong model would extract.
+        invalidates: wordings of the invalidated statement that it would name.
+        liking: for preferences, whether it states a like; None for both.
+        domains: for preferences, the domains it fits; none for all.
+        groups: for preferences, the groups it fits; none for all.
+        reason: for deletions, the reason; None for any.
+        kinds: for documents, the kinds it fits; none for all.
     """
 
     id: str
@@ -102,7 +102,7 @@ class Family(_Seed):
     kinds: tuple[str, ...] = ()
 
     def fits(self, values: Mapping[str, str]) -> bool:
-        """Whether it can tell a memory with these values."""
+        """Return whether it can state a memory with these values."""
         wanted = {"liking": self.liking, "reason": self.reason}
         sets = {"domain_id": self.domains, "group_id": self.groups, "kind_id": self.kinds}
         return all(one in {None, values.get(name, one)} for name, one in wanted.items()) and all(
@@ -111,14 +111,14 @@ class Family(_Seed):
 
 
 class Exchange(_Seed):
-    """A piece of talk about a general topic, the assistant's line first, in which nothing is told about the user."""
+    """An exchange about a general topic, the assistant's line first, without statements about the user."""
 
     topic: str
     lines: tuple[str, ...]
 
 
 class Neutral(_Seed):
-    """Talk that leaves memory as it is: how sessions open and close (assistant, user), and what they speak of between."""
+    """Lines that do not change memory: openings and closings of sessions (assistant, user), and general topics."""
 
     openings: tuple[tuple[str, str], ...]
     closings: tuple[tuple[str, str], ...]
@@ -126,13 +126,13 @@ class Neutral(_Seed):
 
 
 class QuestionFamily(_Seed):
-    """One manner of asking for one thing.
+    """One phrasing of a question.
 
     Attributes:
-        id: unique among them.
+        id: unique among question families.
         task: remembering, reasoning or recommending.
-        target: what is asked for.
-        held_out: as of families.
+        target: the kind of value it asks for.
+        held_out: whether it is used only for reports.
         text: wordings.
     """
 
@@ -153,10 +153,10 @@ class Seeds(_Seed):
     questions: tuple[QuestionFamily, ...]
 
     def persona(self, name: str) -> Persona:
-        """The persona of that id.
+        """Return the persona with this id.
 
         Raises:
-            KeyError: there is none; names those there are.
+            KeyError: there is none; the message lists the existing ones.
         """
         for persona in self.personas:
             if persona.id == name:
@@ -164,7 +164,7 @@ class Seeds(_Seed):
         raise KeyError(f"no persona {name!r}; there are {', '.join(persona.id for persona in self.personas)}")
 
     def of(self, *, held_out: bool) -> Seeds:
-        """With the held-out manners of telling and asking alone, or without them."""
+        """Return the seeds with only the held-out phrasings, or only the others."""
         families = tuple(family for family in self.families if family.held_out is held_out)
         questions = tuple(family for family in self.questions if family.held_out is held_out)
         return self.model_copy(update={"families": families, "questions": questions})
@@ -172,7 +172,7 @@ class Seeds(_Seed):
 
 @cache
 def load_seeds(folder: Traversable = LANGUAGE) -> Seeds:
-    """The seed data of a folder; that of the package if left out."""
+    """Load the seed data of a folder; by default, the package's."""
     families = [
         family
         for file in sorted((folder / "families").iterdir(), key=lambda file: file.name)

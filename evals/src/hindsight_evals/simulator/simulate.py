@@ -1,4 +1,4 @@
-"""A simulated life: seeds to a trace, its sessions to conversations and gold facts, and questions at the end."""
+"""A simulated life: a trace generated from seeds, its sessions as conversations with gold facts, and questions at the end."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from hindsight_evals.simulator.trace import State, Step, applied, replay
 from hindsight_integrations import ExtractedFact, Message
 
 FIRST_DAY = date(2018, 1, 1)
-"""A Monday, and the first of a year whose first three months have 90 days: weeks, months and quarters begin with it."""
+"""A Monday, and the first day of a year whose first three months have 90 days, so that all periods begin on it."""
 
-WAKING = (time(7), 15 * 60)  # from when a day's sessions are spread, over how many minutes
+WAKING = (time(7), 15 * 60)  # start, and number of minutes, of the part of a day in which sessions happen
 TURN_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """A life, and how it came about.
+    """A simulated life and its trace.
 
     Attributes:
-        episode: what systems are given, and asked.
-        trace: what held before and after each session.
+        episode: the input and questions for systems.
+        trace: the state before and after each session.
     """
 
     episode: Episode
@@ -41,7 +41,7 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """A session before it has words."""
+    """A session before it is put into words."""
 
     moment: datetime
     changes: tuple[Change, ...]
@@ -59,17 +59,17 @@ def simulate(
     days: int | None = None,
     seeds: Seeds | None = None,
 ) -> Simulation:
-    """Simulate somebody. The same arguments give the same life, in every process.
+    """Simulate a life. The same arguments give the same life, in every process.
 
     Args:
-        persona: an id of the seeds'.
-        period: "week", "month", "quarter" or "year": how long, and at which rates (Memora, Table 2).
-        seed: another life for each.
-        held_out: in the manners of telling and asking that are kept for reports, else in the others.
-        extracted: with gold facts; else systems get the turns alone.
-        mutation: factor on updates and deletions.
-        consolidation: factor on purchases to add up.
-        days: another length at the period's rates; 365 days have some 8,000 sessions.
+        persona: id of a persona in the seeds.
+        period: "week", "month", "quarter" or "year": length and rates (Memora, Table 2).
+        seed: seed of the random choices.
+        held_out: use only the phrasings reserved for reports; else only the others.
+        extracted: with gold facts; otherwise systems get only the turns.
+        mutation: factor for updates and deletions.
+        consolidation: factor for purchases, which are summed in questions.
+        days: another length with the period's rates; 365 days have about 8,000 sessions.
         seeds: other seed data than the package's.
 
     Raises:
@@ -92,7 +92,7 @@ def simulate(
 
 
 def _planned(moves: Moves, days: int, pressure: Pressure) -> Iterator[_Planned]:
-    """What every session does, day by day."""
+    """Yield the changes of every session, day by day."""
     state: State = {}
     bought = 0
     for number, plan in enumerate(day_plans(days, pressure, moves.random)):
@@ -115,7 +115,7 @@ def _planned(moves: Moves, days: int, pressure: Pressure) -> Iterator[_Planned]:
 def _in_order(
     slots: list[tuple[Change, ...]], logged: Sequence[Change], random: Random
 ) -> list[tuple[Change, ...]]:
-    """Sessions of a day as they come: what changes the same memory stays in order, all else is mixed."""
+    """Order the sessions of a day randomly, but keep the order of changes to the same memory."""
     operations = iter([slot for slot in slots if slot])
     mixed: list[tuple[Change, ...] | None] = [
         *([None] * sum(1 for slot in slots if slot)),

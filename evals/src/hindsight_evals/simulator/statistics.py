@@ -1,4 +1,4 @@
-"""The numbers Memora publishes of its episodes (Table 2), of a simulated one."""
+"""The statistics that Memora publishes about its episodes (Table 2), for a simulated one."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from hindsight_evals.episode import Episode
 from hindsight_evals.simulator.memories import Operation
 from hindsight_evals.simulator.trace import Step
 
-PAIRS = 5_000  # of sessions compared, at most; all of a week's are 12,000
+PAIRS = 5_000  # maximum number of compared pairs of sessions; a week has 12,000
 
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Table 2, of one episode.
+    """The figures of Table 2 for one episode.
 
     Attributes:
-        sessions: how many.
-        turns: a session, on average.
-        operations: sessions that do something to memory.
-        shares: of these, by operation, in [0, 1].
-        questions: how many.
+        sessions: number of sessions.
+        turns: mean number of turns in a session.
+        operations: number of sessions that change memory.
+        shares: share of these by operation, in [0, 1].
+        questions: number of questions.
         overlap: mean share in [0, 1] of 1-, 2- and 3-grams that two sessions have in common (Jaccard).
     """
 

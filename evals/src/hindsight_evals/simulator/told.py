@@ -1,4 +1,4 @@
-"""Which turns told which memory, and until when it held: what questions take their items from."""
+"""The turns that stated each memory, and when it ended; the source of the items of questions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Told:
     """One version of a memory.
 
     Attributes:
-        entry: what it says.
-        sources: ids of the turns that told it.
-        ended: the session that ended it; None while it holds.
+        entry: the memory.
+        sources: ids of the turns that stated it.
+        ended: the session that ended it; None while it is valid.
     """
 
     entry: Entry
@@ -24,19 +24,19 @@ class Told:
     ended: int | None = None
 
     def item(self) -> Item:
-        """It as something to look for in a context."""
+        """Return the memory as an item to look for in a context."""
         return Item(self.entry.text, self.sources, valid=self.ended is None)
 
 
 @dataclass(slots=True)
 class Memories:
-    """All that was ever told, in order."""
+    """All memories ever stated, in order."""
 
     told: list[Told] = field(default_factory=list)
     _held: dict[tuple[str, ...], Told] = field(default_factory=dict)
 
     def note(self, session: int, change: Change, sources: frozenset[str]) -> GoldWithdrawal | None:
-        """Take down a change that these turns told. What it makes untrue, if anything."""
+        """Record a change that these turns stated; return the statement that it makes untrue, if any."""
         gone = self._held.pop(change.before.key) if change.before else None
         if gone:
             gone.ended = session
@@ -46,11 +46,11 @@ class Memories:
         return GoldWithdrawal(gone.entry.text, gone.sources) if gone else None
 
     def valid(self, kind: MemoryKind) -> Iterator[Told]:
-        """What holds of a kind."""
+        """Yield the valid memories of a kind."""
         return (told for told in self.told if told.entry.kind is kind and told.ended is None)
 
     def gone(self, kind: MemoryKind) -> Iterator[Told]:
-        """What no longer holds of a kind, and is not true anew in the same words."""
+        """Yield the memories of a kind that ended and have not become true again in the same words."""
         holds = {told.entry.text for told in self.valid(kind)}
         return (
             told
@@ -60,6 +60,6 @@ class Memories:
 
 
 def items(valid: Sequence[Told], gone: Sequence[Told], *, most_gone: int) -> tuple[Item, ...]:
-    """Items of what holds, and of what was ended last, at most so many of these."""
+    """Return items of the valid memories, and of at most `most_gone` memories that ended last."""
     latest = sorted(gone, key=lambda told: told.ended or 0)[-most_gone:]
     return tuple(told.item() for told in (*valid, *latest))

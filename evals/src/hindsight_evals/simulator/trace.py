@@ -1,4 +1,4 @@
-"""Traces: what is remembered before and after every session, and whether a trace adds up (Memora 3.2)."""
+"""Traces: the memories before and after every session, with a consistency check (Memora 3.2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 from hindsight_evals.simulator.memories import ALLOWED, Change, Entry, Key, Operation
 
 State = Mapping[Key, Entry]
-"""What holds at one moment."""
+"""The valid memories at one moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +18,9 @@ class Step:
 
     Attributes:
         session: its number, from 1.
-        before: what held when it began.
-        changes: what it did, in order; none in a memory-neutral session.
-        after: what held when it ended.
+        before: the state at its beginning.
+        changes: its changes, in order; none in a memory-neutral session.
+        after: the state at its end.
     """
 
     session: int
@@ -30,7 +30,7 @@ class Step:
 
 
 class ImpossibleChange(ValueError):
-    """A change of what is not there, an addition of what is, or one its kind of memory does not know (Memora A.3)."""
+    """A change of a missing memory, an addition of an existing one, or an operation that its kind does not allow (Memora A.3)."""
 
     def __init__(self, change: Change, reason: str) -> None:
         super().__init__(
@@ -39,7 +39,7 @@ class ImpossibleChange(ValueError):
 
 
 def applied(state: State, change: Change) -> State:
-    """The state after a change.
+    """Return the state after a change.
 
     Raises:
         ImpossibleChange: the state does not allow it.
@@ -61,10 +61,10 @@ def applied(state: State, change: Change) -> State:
 
 
 def replay(sessions: Iterable[tuple[Change, ...]]) -> Iterator[Step]:
-    """The trace of the sessions' changes, from nothing.
+    """Yield the trace of the sessions' changes, starting with an empty state.
 
     Raises:
-        ImpossibleChange: a session does what cannot be done.
+        ImpossibleChange: a change is not possible in its state.
     """
     state: State = MappingProxyType({})
     for number, changes in enumerate(sessions, 1):

@@ -1,1 +1,1 @@
-"""What the model is asked for, and what that costs: scripted answers to every prompt, over conversations made up here."""
+"""Model calls and prompt tokens of the engine, measured with scripted answers and synthetic conversations."""

@@ -1,4 +1,4 @@
-"""What answers, opinions, their evidence and mental models ask a model for."""
+"""Model requests of answers, opinions, their evidence and mental models."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hindsight_integrations import AsyncHindsight, AsyncMemoryBank, ExtractedFac
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one thing cost.
+    """The cost of one operation.
 
     Attributes:
-        name: what it was.
-        times: how often it was done.
-        requests: what the model was asked.
+        name: name of the operation.
+        times: number of times it ran.
+        requests: the requests to the model.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Cost:
     requests: Sequence[Request]
 
     def row(self) -> tuple[str, ...]:
-        """As the table shows it: calls, and tokens a call (mean), of that fixed and varying; and of all calls together."""
+        """Return a table row: calls; mean tokens of a call, its fixed and its variable part; and total tokens."""
         asked = self.requests
         if not asked:
             return (self.name, str(self.times), "0", "-", "-", "-", "0")
@@ -53,7 +53,7 @@ DEEDS = (
 
 
 def told(first: int, end: int) -> dict[str, Any]:
-    """What to retain: messages about one person, and a fact of each."""
+    """Return arguments of `retain`: messages about one person, with one fact each."""
     said = [
         Message(_sentence(number), "Sam", START + timedelta(hours=number), f"m{number}")
         for number in range(first, end)
@@ -68,7 +68,7 @@ def told(first: int, end: int) -> dict[str, Any]:
 
 
 def _sentence(number: int) -> str:
-    """One like no other: deed, place and a number of its own."""
+    """Return a sentence with a unique combination of action, place and number."""
     deed, place = DEEDS[number % len(DEEDS)], PLACES[number // len(DEEDS) % len(PLACES)]
     return f"Mara Lindqvist {deed} in {place} on day {number + 1} of the project, with lamp {number * 7 + 3} lit."
 
@@ -88,7 +88,7 @@ OPINIONS = tuple(
 
 
 async def reflections(sample: Conversation, engine: Engine) -> list[Cost]:
-    """All rows, in the order of the table."""
+    """Return all rows in the order of the table."""
     costs = [await single(sample, engine, budget) for budget in BUDGETS]
     costs += await near(sample, engine)
     for budget, ways in WAYS.items():
@@ -100,7 +100,7 @@ async def reflections(sample: Conversation, engine: Engine) -> list[Cost]:
 
 
 async def single(sample: Conversation, engine: Engine, budget: str) -> Cost:
-    """The questions of the sample answered from its facts, in one call each."""
+    """Answer the sample's questions from its facts, in one call each."""
     model = CountedModel(ScriptedAnswers())
     async with engine(model) as hindsight:
         bank = await _told(hindsight, sample)
@@ -110,7 +110,7 @@ async def single(sample: Conversation, engine: Engine, budget: str) -> Cost:
 
 
 async def near(sample: Conversation, engine: Engine) -> list[Cost]:
-    """The same, where each answer puts forward an opinion and others near it are held."""
+    """Answer the sample's questions; each answer forms an opinion, and the bank holds similar ones."""
     script = ScriptedAnswers()
     model = CountedModel(script)
     async with engine(model) as hindsight:
@@ -126,7 +126,7 @@ async def near(sample: Conversation, engine: Engine) -> list[Cost]:
 
 
 async def stepwise(sample: Conversation, engine: Engine, budget: str, way: str) -> list[Cost]:
-    """The same in steps, after as many tools as that way has."""
+    """Answer the sample's questions in steps, after the given number of tool calls."""
     script = ScriptedAnswers()
     script.lookups = LOOKUPS[way]
     model = CountedModel(script)
@@ -138,7 +138,7 @@ async def stepwise(sample: Conversation, engine: Engine, budget: str, way: str) 
 
 
 async def reinforced(engine: Engine, facts: int, opinions: int) -> Cost:
-    """New facts of one person assessed as evidence of opinions on that person."""
+    """Assess new facts about one person as evidence for opinions about that person."""
     script = ScriptedAnswers()
     script.about = "Mara Lindqvist"
     model = CountedModel(script)
@@ -155,7 +155,7 @@ async def reinforced(engine: Engine, facts: int, opinions: int) -> Cost:
 
 
 async def refreshed(sample: Conversation, engine: Engine) -> Cost:
-    """A mental model for each question of the sample, refreshed."""
+    """Refresh a mental model for each question of the sample."""
     model = CountedModel(ScriptedAnswers())
     async with engine(model) as hindsight:
         bank = await _told(hindsight, sample)
@@ -166,7 +166,7 @@ async def refreshed(sample: Conversation, engine: Engine) -> Cost:
 
 
 async def _told(hindsight: AsyncHindsight, sample: Conversation) -> AsyncMemoryBank:
-    """A bank with the sample's facts."""
+    """Create a bank with the sample's facts."""
     bank = await hindsight.bank("sample")
     for session in sample.sessions:
         await bank.retain(session.messages, thread="sample", facts=session.facts)
@@ -174,7 +174,7 @@ async def _told(hindsight: AsyncHindsight, sample: Conversation) -> AsyncMemoryB
 
 
 def _by_prompt(name: str, times: int, requests: Sequence[Request]) -> list[Cost]:
-    """A row for each prompt, in the order in which they were first asked."""
+    """Return a row for each prompt, in order of first use."""
     prompts = list(dict.fromkeys(request.prompt for request in requests))
     return [
         Cost(

@@ -1,6 +1,7 @@
-"""A language model that answers every prompt of the engine soundly and at once, from what the prompt itself shows.
+"""A language model that answers every prompt of the engine validly and immediately, from the prompt's own contents.
 
-So a run needs no service, and calls and prompt tokens are those of a model that needs no repair.
+Runs need no service, and their calls and prompt tokens are those of a model whose answers never need a
+repair.
 """
 
 from __future__ import annotations
@@ -16,24 +17,25 @@ from hindsight_integrations.models.protocols import Completion, Prompt
 
 T = TypeVar("T", bound=BaseModel)
 
-MOST_CHARACTERS = 300  # of a fact or an observation
+MOST_CHARACTERS = 300  # maximum length of a fact or an observation
 OBSERVATIONS = 5
 
 _NUMBERED = re.compile(r"\[([^\]]+)\] (?:\((?:[^()]|\([^()]*\))*\) )?(.*)")
-"""A line of a prompt: number or id, perhaps a time, text."""
+"""A line of a prompt: number or id, optional time, text."""
 
 
 class ScriptedAnswers:
-    """Answers by the name of the prompt.
+    """A model with one scripted answer for each prompt name.
 
     Args:
-        messages: of the conversation, with ids.
-        facts: of the conversation, extracted by hand; a passage is answered with those that its messages complete.
+        messages: the messages of the conversation, with ids.
+        facts: facts extracted from the conversation by hand; the answer for a passage contains those that end
+            in it.
 
     Attributes:
-        opinion: put forward with each answer that has a memory to stand on; empty for none.
-        about: a name in it, and in the memories it can stand on.
-        lookups: tools an answer in steps calls before it is given.
+        opinion: the opinion in each answer that cites a memory; empty for none.
+        about: a name that is in the opinion and in the memories it can cite.
+        lookups: tools to call before an agentic answer.
     """
 
     name = "scripted"
@@ -56,8 +58,9 @@ class ScriptedAnswers:
         }
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """A sound answer; a prompt of a name that is not known here is an error."""
-        # After them come an answer and what is wrong with it, if this is a repair; or the steps taken so far.
+        """Return a valid answer; an unknown prompt name is an error."""
+        # A repair is followed by the previous answer and its errors; an agentic answer, by its previous
+        # steps.
         _, shown, *more = prompt.messages
         answer: object
         if prompt.name == "reflect_step":
@@ -86,9 +89,10 @@ class ScriptedAnswers:
         }
 
     def _completed_by(self, ids: Sequence[str]) -> list[ExtractedFact]:
-        """The facts whose last message is among these, on those of their messages that are.
+        """Return the facts whose last message is among these ids, restricted to sources among them.
 
-        Their causes may be in another passage; statements of what ends would cost a request of their own and are left out.
+        Causes in other passages and statements of what ends are left out; the latter would need another
+        request.
         """
         return [
             fact.model_copy(
@@ -172,12 +176,12 @@ def _assessed(shown: str) -> object:
 
 
 def _lines(shown: str, label: str) -> list[tuple[str, str]]:
-    """Number or id and text of each line between the markers of this label."""
+    """Return the number or id and the text of each line between the markers with this label."""
     inside = shown.partition(f"<<<{label}\n")[2].partition(f"\n{label}>>>")[0]
     found = map(_NUMBERED.match, inside.splitlines())
     return [(match[1], match[2]) for match in found if match]
 
 
 def _shortened(text: str) -> str:
-    """As many whole words as an answer may have characters."""
+    """Return as many whole words as fit the maximum length."""
     return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS].rpartition(" ")[0]

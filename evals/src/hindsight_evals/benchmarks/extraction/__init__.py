@@ -1,1 +1,1 @@
-"""Helpers of the benchmarks in which a real model extracts: memora_model and locomo_extract."""
+"""Helpers of the benchmarks with extraction by a real model: memora_model and locomo_extract."""

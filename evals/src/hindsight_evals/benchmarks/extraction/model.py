@@ -1,4 +1,4 @@
-"""Which model a benchmark extracts with, from the command line, and what its requests cost."""
+"""The extraction model from the command line, and the cost of its requests."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ T = TypeVar("T", bound=BaseModel)
 STEPWISE = (
     "reflect_step",
     "reflect_answer",
-)  # prompts that hold the model's own steps, of which none is a repair
+)  # prompts that contain the model's previous steps, so they are never repairs
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """What says who extracts, and how."""
+    """Add the arguments that select the model and the extraction settings."""
     add = parser.add_argument
     add("--answers", type=Path, help="folder of recordings (RecordedModel) that answers every request")
     add(
@@ -47,7 +47,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def model_of(options: argparse.Namespace, parser: argparse.ArgumentParser) -> CountedModel:
-    """The model the arguments name."""
+    """Create the model that the arguments select."""
     if (options.answers is None) == (options.base_url is None):
         parser.error("name --answers, or --base-url")
     if options.answers is not None:
@@ -61,7 +61,7 @@ def model_of(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Co
 
 
 def with_model_options(config: HindsightConfig, options: argparse.Namespace) -> HindsightConfig:
-    """The settings with what the arguments say of extraction, and all the time that somebody who answers by hand takes."""
+    """Return the settings with the extraction options, and with time limits long enough for answers written by hand."""
     retain = replace(config.retain, extraction_timeout_s=None)
     if options.without_memories:
         retain = replace(retain, shown_memories=0, shown_categories=False)
@@ -70,9 +70,7 @@ def with_model_options(config: HindsightConfig, options: argparse.Namespace) -> 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Tokens of one request, cl100k: of the instructions, of all the rest, and of the answer's schema that goes along with it;
-    and which prompt and instructions they were.
-    """
+    """Tokens (cl100k) of one request, by part (instructions, other messages, answer schema), with its prompt and instructions."""
 
     prompt: str
     system: int
@@ -84,7 +82,7 @@ class Request:
 
 @dataclass(slots=True)
 class CountedModel:
-    """A model that keeps count of its requests."""
+    """A model that counts its requests."""
 
     model: LanguageModel
     requests: list[Request] = field(default_factory=list)
@@ -94,7 +92,7 @@ class CountedModel:
         return self.model.name
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """The model's answer; the request counts if it was answered, outside its schema too."""
+        """Return the model's answer; only answered requests are counted, also if the answer violates its schema."""
         system = "\n".join(message.text for message in prompt.messages if message.role is PromptRole.SYSTEM)
         rest = "\n".join(message.text for message in prompt.messages if message.role is not PromptRole.SYSTEM)
         schema = json.dumps(prompt.schema.model_json_schema(), separators=(",", ":"))
@@ -112,7 +110,7 @@ class CountedModel:
         return done
 
     def report(self) -> Iterator[str]:
-        """Calls and tokens, a line each."""
+        """Yield calls and tokens, one line each."""
         asked = self.requests
         repairs = sum(request.repair for request in asked)
         yield f"calls: {len(asked)}, {repairs} of them repairs"
@@ -129,7 +127,7 @@ class CountedModel:
 
 @contextmanager
 def named_missing(place: str, *, go_on: bool) -> Iterator[None]:
-    """Say where an answer is missing; end the run there, unless it is to go on."""
+    """Report a missing answer by its place; end the run unless `go_on`."""
     try:
         yield
     except MissingAnswer as missing:

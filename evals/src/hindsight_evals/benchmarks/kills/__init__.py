@@ -1,1 +1,1 @@
-"""Helpers of `crash`: what a killed process does, what it may leave behind, and what is looked for afterwards."""
+"""Helpers of `crash`: the killed process, the states it may leave, and the checks afterwards."""

@@ -1,5 +1,4 @@
-"""What `opinion_kills` has done and killed: steps over many banks, a model that answers from the text it is given, and what
-a bank must hold after each step."""
+"""The steps of `opinion_kills` in many banks, its scripted model, and the expected content of a bank after each step."""
 
 from __future__ import annotations
 
@@ -19,11 +18,11 @@ T = TypeVar("T", bound=BaseModel)
 NUMBERED = re.compile(r"^\[(\d+)\] \([^)]*\) (.*)$", re.MULTILINE)
 VERDICTS = ("reinforce", "weaken", "contradict", "neutral")
 CONFIDENCE = 0.6
-ROUNDS = 2  # of facts a bank, each assessed by a settle of its own
+ROUNDS = 2  # number of rounds of facts in each bank, each assessed by its own settle
 
 
 class Verb(StrEnum):
-    """What a step does."""
+    """The operation of a step."""
 
     RETAIN = "retain"
     REFLECT = "reflect"
@@ -36,8 +35,8 @@ class Step:
 
     Attributes:
         bank: number of the bank.
-        verb: what is called.
-        round: 0 is before the opinion is formed, 1 and on bring evidence of it.
+        verb: the operation.
+        round: 0 before the opinion is formed; each later round brings evidence.
     """
 
     bank: int
@@ -46,29 +45,29 @@ class Step:
 
     @property
     def name(self) -> str:
-        """Of the bank."""
+        """The name of the bank."""
         return f"believing {self.bank:03}."
 
     @property
     def keeper(self) -> str:
-        """Whom the bank's opinion is of."""
+        """The person whom the bank's opinion is about."""
         return f"Keeper{self.bank:03}"
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a bank holds.
+    """The content of a bank.
 
     Attributes:
         memories: texts of its facts, sorted.
-        opinions: text, confidence and, by fact, the assessments that were written, of each opinion.
+        opinions: the text, confidence and assessments (by fact) of each opinion.
     """
 
     memories: tuple[str, ...]
     opinions: tuple[tuple[str, float, tuple[tuple[str, str, str, bool], ...]], ...]
 
     def within(self, later: Held) -> bool:
-        """Whether nothing is here that is not there too."""
+        """Return whether all of this content is also in the later one."""
         rows = {(text, row) for text, _, log in self.opinions for row in log}
         others = {(text, row) for text, _, log in later.opinions for row in log}
         return (
@@ -79,7 +78,7 @@ class Held:
 
 
 def plan(banks: int) -> list[Step]:
-    """Facts, an opinion formed of them, and rounds of evidence that is retained and assessed, in each bank."""
+    """Return the steps for each bank: facts, an opinion formed from them, and rounds of evidence with their assessment."""
     steps = []
     for bank in range(banks):
         steps += [Step(bank, Verb.RETAIN, 0), Step(bank, Verb.REFLECT, 0)]
@@ -89,7 +88,7 @@ def plan(banks: int) -> list[Step]:
 
 
 async def take(step: Step, bank: AsyncMemoryBank) -> None:
-    """The call. Every other bank names its reflections; those of the others are known again by what they say."""
+    """Run a step. Odd banks pass a key with their reflections; in the others, a retry is recognised by its content."""
     match step.verb:
         case Verb.RETAIN:
             said = [
@@ -111,7 +110,7 @@ async def take(step: Step, bank: AsyncMemoryBank) -> None:
 
 
 async def held(bank: AsyncMemoryBank) -> Held:
-    """What the bank holds, as its user sees it."""
+    """Read a bank's content through the public API."""
     memories = {unit.id: unit.text async for unit in bank.iterate_units(types=["world"])}
     opinions = []
     for opinion in await bank.opinions.list(include_closed=True):
@@ -126,10 +125,10 @@ async def held(bank: AsyncMemoryBank) -> Held:
 
 
 class BelievingModel:
-    """Answers from the text it is given; says so, a moment before the answer is there.
+    """A model that derives its answers from the prompt's text, and reports shortly before each answer.
 
     Args:
-        answered: called then.
+        answered: called at that moment.
     """
 
     name = "believing"
@@ -138,14 +137,14 @@ class BelievingModel:
         self._answered = answered
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """An answer by the name of the prompt."""
+        """Return an answer depending on the prompt's name."""
         answer = prompt.schema.model_validate(ANSWERS[prompt.name](prompt.messages[1].text))
         self._answered()
         return Completion(answer)
 
 
 def _told(step: Step) -> Sequence[tuple[str, str]]:
-    """Who says what in a round: two who are new in each, and one who says what they said in the round before."""
+    """Return the speakers and statements of a round: two new speakers, and one who repeats a statement of the previous round."""
     keeper, number = step.keeper, step.round
     if not number:
         return [("Ann", f"{keeper} is careful with the ropes.")]

@@ -1,4 +1,4 @@
-"""The process that `opinion_kills` kills: it takes steps, and says before and after each what its bank holds."""
+"""The process that `opinion_kills` kills: it runs steps, and reports the content of the bank before and after each."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ from hindsight_integrations.config import (
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 
 BEGUN, ANSWERED, DONE, FAILED = "begun", "answered", "done", "failed"
-PATIENCE = 120.0  # a child that says nothing for so many seconds hangs
+PATIENCE = 120.0  # seconds without a report after which a child is considered hung
 START = datetime(2024, 6, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a child is to do.
+    """The task of a child.
 
     Attributes:
         folder: the data directory.
         steps: the plan.
-        first: number of the first step to take.
+        first: number of the first step to run.
         light: exact numpy and FTS5 instead of Chroma and Lucene.
-        number: of the child; each lives an hour after the one before, when leases of the dead have ended.
+        number: number of the child; the clock of each is an hour ahead of the previous one's, so that leases
+            of killed ones have expired.
     """
 
     folder: Path
@@ -49,11 +50,11 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When a child is killed.
+    """The moment of a kill.
 
     Attributes:
-        step: in which step.
-        seconds: so long after the model answered in it; of a retain, after it was begun.
+        step: number of the step.
+        seconds: seconds after the model's answer in this step; for a retain, after its start.
     """
 
     step: int
@@ -62,15 +63,15 @@ class Moment:
 
 @dataclass(slots=True)
 class Left:
-    """What a child had said.
+    """What a child had reported when it ended.
 
     Attributes:
         next: number of the first step that is not done.
-        before: what the bank of a step held before it, by step.
-        after: what it held after it.
-        seconds: from the moment from which kills count to the end of the step.
-        failure: what it raised by itself.
-        over: it says nothing more.
+        before: content of the bank before each step.
+        after: content of the bank after each step.
+        seconds: seconds from the start of the period in which kills happen to the end of the step.
+        failure: an error the child raised.
+        over: True after its last report.
     """
 
     next: int
@@ -82,7 +83,7 @@ class Left:
 
 
 def config(task: Task) -> HindsightConfig:
-    """Settings under which evidence is assessed at the next settle."""
+    """Return settings with which evidence is assessed by the next settle."""
     vectors = VectorBackend.EXACT if task.light else VectorBackend.CHROMA
     keywords = KeywordBackend.FTS5 if task.light else KeywordBackend.LUCENE
     return HindsightConfig(
@@ -93,7 +94,7 @@ def config(task: Task) -> HindsightConfig:
 
 
 def run(task: Task, pipe: Connection) -> None:
-    """Take the steps until killed."""
+    """Run the steps until killed."""
     try:
         asyncio.run(_take_all(task, pipe))
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent reports it
@@ -115,11 +116,11 @@ async def _take_all(task: Task, pipe: Connection) -> None:
 
 
 def killed(task: Task, moment: Moment | None) -> Left:
-    """Start a child, kill it, and say what it had announced.
+    """Start a child, kill it, and return what it had reported.
 
     Args:
-        task: what it is to do.
-        moment: when to kill it; None lets it come to the end.
+        task: the task.
+        moment: when to kill the child; None lets it finish.
     """
     context = get_context("forkserver")
     preload()
@@ -152,7 +153,7 @@ def killed(task: Task, moment: Moment | None) -> Left:
 def _hear(heard: Connection, left: Left, since: float) -> str:
     try:
         word, what = heard.recv()
-    except (EOFError, OSError):  # also a message cut in two by the kill
+    except (EOFError, OSError):  # or a report truncated by the kill
         left.over = True
         return ""
     if word == FAILED:

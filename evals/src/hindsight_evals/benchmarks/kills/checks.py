@@ -1,4 +1,4 @@
-"""What must hold after a kill: the state is explained, every channel finds every memory, what was erased is in no file."""
+"""Checks after a kill: the state is explained by commits, every channel finds every memory, and no file contains erased text."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from hindsight_integrations.model.units import MemoryUnit
 SAMPLE, ELSEWHERE = (
     6,
     2,
-)  # memories asked for in a round beside as many just acknowledged: of the main bank, of others
+    # number of memories searched for in a round, in addition to newly acknowledged ones: in the main bank, in
+    # others
+)
 
 
 def index_problems(hindsight: Hindsight, fresh: set[str], rng: random.Random) -> list[str]:
-    """Memories that some channel does not find, and what `doctor` complains of.
+    """Return memories that a channel does not find, and problems that `doctor` reports.
 
     Args:
         hindsight: the engine, just opened.
-        fresh: texts that were acknowledged in this round; all of them are asked for.
-        rng: draws the others.
+        fresh: texts acknowledged in this round; all of them are searched for.
+        rng: selects the other memories.
     """
     found = []
     for name in hindsight.banks():
@@ -31,7 +33,7 @@ def index_problems(hindsight: Hindsight, fresh: set[str], rng: random.Random) ->
         try:
             units = list(bank.iterate_units())
         except EmbedderMismatch:
-            continue  # killed before a reindex came to it; asked under its own embedder
+            continue  # killed before its reindex; it works only with its previous embedder
         new = [unit for unit in units if unit.text in fresh]
         others = rng.sample(units, min(SAMPLE if name == MAIN else ELSEWHERE, len(units)))
         for unit in {unit.id: unit for unit in new[:SAMPLE] + others}.values():
@@ -43,7 +45,7 @@ def index_problems(hindsight: Hindsight, fresh: set[str], rng: random.Random) ->
 
 
 def unit_problems(bank: MemoryBank, unit: MemoryUnit) -> list[str]:
-    """Channels that do not find a memory by its own words, names or time."""
+    """Return the channels that do not find a memory by its own words, names or time."""
     window = (unit.occurred.start, unit.occurred.end) if unit.occurred else None
     answer = bank.recall(unit.text, window=window, k=10)
     best = next((item for item in answer.units if item.unit.id == unit.id), None)
@@ -55,7 +57,8 @@ def unit_problems(bank: MemoryBank, unit: MemoryUnit) -> list[str]:
         problems.append(f"{unit.text}: not found by time")
     for who in set(best.entities) - {GUILD} if best else ():
         if len(bank.units(entity=who, include_invalidated=True).units) > HUB_UNITS:
-            continue  # after kills between a merge and its undoing; hubs transmit nothing
+            # kills between a merge and its undoing can leave such names; hubs transmit no activation
+            continue
         named = bank.recall(f"What did {who} visit?", k=200, max_tokens=100_000).units
         if not any(item.unit.id == unit.id and Channel.GRAPH in item.channels for item in named):
             problems.append(f"{unit.text}: not found through {who}")
@@ -63,7 +66,7 @@ def unit_problems(bank: MemoryBank, unit: MemoryUnit) -> list[str]:
 
 
 def file_problems(folder: Path, words: Iterable[str]) -> list[str]:
-    """Erased words that some file still holds."""
+    """Return erased words that a file still contains."""
     wanted = {word: word.encode() for word in words}
     found = []
     for path in folder.rglob("*") if wanted else ():
@@ -78,5 +81,5 @@ def file_problems(folder: Path, words: Iterable[str]) -> list[str]:
 
 
 def tokens(texts: Iterable[str]) -> set[str]:
-    """The rare tokens in texts."""
+    """Return the unique tokens in texts."""
     return {token for text in texts for token in TOKEN.findall(text)}

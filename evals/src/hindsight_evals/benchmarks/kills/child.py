@@ -1,4 +1,4 @@
-"""The process that is killed."""
+"""The child process that is killed."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from hindsight_evals.benchmarks.kills.state import Change, State
 from hindsight_integrations.config import KeywordBackend
 
 READY = "ready"
-START_SECONDS = 120.0  # a child that is not ready by then has hung
-LONGEST_WAIT = 0.5  # seconds between a child's readiness and its end
+START_SECONDS = 120.0  # seconds after which a child that is not ready is considered hung
+LONGEST_WAIT = 0.5  # maximum seconds between a child's readiness and its kill
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a child is to do.
+    """The task of a child.
 
     Attributes:
         folder: the data directory.
         keywords: the keyword index.
-        kind: the operation that is killed.
-        number: of the round.
-        embedder: the one it opens with.
+        kind: the kind of operation to interrupt.
+        number: number of the round.
+        embedder: the child's embedder.
     """
 
     folder: Path
@@ -41,13 +41,13 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What a killed child had said.
+    """What a child had reported when it was killed.
 
     Attributes:
-        acknowledged: the changes of operations that returned.
-        under_way: those of the one that had not.
-        ready: whether it had come to the operations to be killed.
-        failure: what it raised by itself, if anything.
+        acknowledged: changes by operations that returned.
+        under_way: changes by the operation that had not.
+        ready: whether the child had started the operations to interrupt.
+        failure: an error the child raised, if any.
     """
 
     acknowledged: tuple[Change, ...]
@@ -57,7 +57,7 @@ class Left:
 
 
 def run(task: Task, state: State, said: Connection) -> None:
-    """Do operations until killed; every one is announced through the pipe before it starts and once it is done."""
+    """Run operations until killed; report each through the pipe before it starts and after it ends."""
     try:
         if task.kind in (Kind.OPEN, Kind.OPEN_WITHOUT_INDEXES):
             said.send(READY)
@@ -75,7 +75,7 @@ def run(task: Task, state: State, said: Connection) -> None:
 
 
 def killed(task: Task, state: State, rng: random.Random) -> Left:
-    """Start a child, kill it at a random moment of its work, and say what it had announced."""
+    """Start a child, kill it at a random moment, and return what it had reported."""
     context = get_context("forkserver")
     preload()
     heard, said = context.Pipe(duplex=False)
@@ -100,14 +100,14 @@ def killed(task: Task, state: State, rng: random.Random) -> Left:
 
 @functools.cache
 def preload() -> None:
-    """Import once what every child needs."""
+    """Import the modules that every child needs."""
     set_forkserver_preload(["hindsight_evals.benchmarks.kills.warm"])
 
 
 def _received(heard: Connection) -> object:
     try:
         return heard.recv()
-    except (EOFError, OSError):  # also a message cut in two by the kill
+    except (EOFError, OSError):  # or a report truncated by the kill
         time.sleep(0.01)
         return EOFError
 

@@ -1,4 +1,4 @@
-"""The two processes that `worker_kills` kills: one that retains and has a worker, and `hindsight-memory work`."""
+"""The two processes that `worker_kills` kills: one retains and has a worker, the other is `hindsight-memory work`."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ from hindsight_integrations.engine.engine import ENGINES
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 RETAINED, ASKED, OPEN, IDLE, FAILED = "retained", "asked", "open", "idle", "failed"
-PATIENCE = 120.0  # a child that says nothing for so many seconds hangs
-SAMPLED_EVERY = 0.001  # seconds between two looks at how many banks are open
+PATIENCE = 120.0  # seconds without a report after which a child is considered hung
+SAMPLED_EVERY = 0.001  # seconds between two samples of the number of open banks
 
 
 class Role(StrEnum):
-    """Who is killed."""
+    """The role of the process to kill."""
 
     CALLER = "a process that retains, with a worker of its own"
     WORK = "hindsight-memory work --follow"
 
 
 SLOWEST = {Role.CALLER: 1.0, Role.WORK: 0.1}
-"""Seconds an answer of the model takes at most. The caller's worker falls behind, so that there is work for the other."""
+"""Maximum seconds of a model's answer. The caller's worker is slower, so that work remains for the other process."""
 AT_ONCE = {Role.CALLER: 2, Role.WORK: 4}
-"""Tasks under way, likewise."""
+"""Number of concurrent tasks, for the same reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a child is to do.
+    """The task of a child.
 
     Attributes:
         folder: the data directory.
-        role: who it is.
-        given: what a caller retains.
+        role: its role.
+        given: the items that a caller retains.
         light: exact numpy and FTS5 instead of Chroma and Lucene.
-        open_banks: how many banks may be open.
-        seed: of the model's slowness.
+        open_banks: maximum number of open banks.
+        seed: seed of the model's delays.
     """
 
     folder: Path
@@ -71,11 +71,11 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When a child is killed.
+    """The moment of a kill.
 
     Attributes:
-        steps: after so many inputs were retained and answers of the model were wanted.
-        seconds: and so much later.
+        steps: number of retained items and model requests before it.
+        seconds: delay after them.
     """
 
     steps: int
@@ -84,16 +84,16 @@ class Moment:
 
 @dataclass(slots=True)
 class Left:
-    """What a child had said when it was killed.
+    """What a child had reported when it was killed.
 
     Attributes:
-        opened: it had opened the memory.
-        acknowledged: numbers of the items that were retained.
-        asked: how often its worker had asked the model.
-        idle: it had nothing to do any more.
-        most_open: the most banks open at once.
-        failures: what it raised by itself.
-        cut: it says nothing more.
+        opened: whether it had opened the memory.
+        acknowledged: numbers of the retained items.
+        asked: number of model requests of its worker.
+        idle: whether it had finished all its work.
+        most_open: maximum number of banks open at once.
+        failures: errors the child raised.
+        cut: True after its last report.
     """
 
     opened: bool = False
@@ -106,17 +106,17 @@ class Left:
 
     @property
     def steps(self) -> int:
-        """Inputs retained and answers wanted."""
+        """The number of retained items and model requests."""
         return len(self.acknowledged) + self.asked
 
     @property
     def over(self) -> bool:
-        """Whether there is nothing more to wait for."""
+        """Whether no further report is expected."""
         return self.idle or self.cut or bool(self.failures)
 
 
 def config(task: Task) -> HindsightConfig:
-    """Settings of an engine whose model may fail and whose observations are made at once."""
+    """Return settings for a model that may fail, with immediate observations."""
     vectors = VectorBackend.EXACT if task.light else VectorBackend.CHROMA
     keywords = KeywordBackend.FTS5 if task.light else KeywordBackend.LUCENE
     return HindsightConfig(
@@ -128,7 +128,7 @@ def config(task: Task) -> HindsightConfig:
 
 
 class Told:
-    """What a child says, from whichever of its threads: a word, and a number or text with it."""
+    """Sends the child's reports, from any thread: a word with a number or text."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe, self._lock = pipe, threading.Lock()
@@ -139,8 +139,7 @@ class Told:
 
 
 def run(task: Task, pipe: Connection) -> None:
-    """Work until killed; says when it has opened the memory, what it retained, when the model was asked, how many banks were
-    open, and when nothing is left to do."""
+    """Work until killed. Report when the memory is open, each retained item and model request, the number of open banks, and idleness."""
     told = Told(pipe)
     threading.Thread(target=_sample, args=(told,), daemon=True).start()
     try:
@@ -171,7 +170,7 @@ async def _work(task: Task, told: Told) -> None:
 
 
 def _sample(told: Told) -> None:
-    """Say that an engine is open, and how many banks are whenever there were never more."""
+    """Report that an engine is open, and every new maximum of open banks."""
     most = -1
     while True:
         for engine in list(ENGINES):
@@ -182,11 +181,11 @@ def _sample(told: Told) -> None:
 
 
 def killed(task: Task, moment: Moment | None) -> Left:
-    """Start a child, kill it, and say what it had announced.
+    """Start a child, kill it, and return what it had reported.
 
     Args:
-        task: what it is to do.
-        moment: when to kill it; None once it has nothing left to do.
+        task: the task.
+        moment: when to kill the child; None waits until it is idle.
     """
     context = get_context("forkserver")
     preload()
@@ -212,7 +211,7 @@ def killed(task: Task, moment: Moment | None) -> Left:
 def _hear(heard: Connection, left: Left) -> None:
     try:
         word, what = heard.recv()
-    except (EOFError, OSError):  # also a message cut in two by the kill
+    except (EOFError, OSError):  # or a report truncated by the kill
         left.cut = True
         return
     match word:

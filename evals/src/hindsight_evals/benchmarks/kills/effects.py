@@ -1,4 +1,4 @@
-"""What the ledger holds of the work of `worker_kills`, read as SQLite has it: effects, and the states of tasks."""
+"""Effects and task states of `worker_kills`, read directly from the SQLite ledger."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ TO_DO = (TaskState.PENDING, TaskState.LEASED)
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What stands in the ledger.
+    """The content of the ledger.
 
     Attributes:
-        memories: (bank, text) to how many valid memories say it, observations aside.
-        observations: (bank, text) to how many observations say it.
-        changes: bank to its backgrounds, one for each change of its profile, the oldest first.
-        tasks: (bank, kind, state) to how many tasks.
-        waiting_turns: (bank, text) of messages found as turns, since their passage waits.
+        memories: number of valid memories with a text, without observations, by (bank, text).
+        observations: number of observations with a text, by (bank, text).
+        changes: the background after each change of the profile, oldest first, by bank.
+        tasks: number of tasks by (bank, kind, state).
+        waiting_turns: (bank, text) of messages that are found as turns, because their passage waits for
+            extraction.
     """
 
     memories: Counter[tuple[str, str]]
@@ -35,12 +36,12 @@ class Effects:
     waiting_turns: Counter[tuple[str, str]]
 
     def count(self, *states: TaskState) -> int:
-        """Tasks in these states."""
+        """Return the number of tasks in these states."""
         return sum(count for (_, _, state), count in self.tasks.items() if state in states)
 
 
 def effects(folder: Path) -> Effects:
-    """Read them from a directory that nobody has open."""
+    """Read the effects from a directory that no engine has open."""
     with closing(sqlite3.connect(folder / "ledger.sqlite")) as ledger:
         units = "SELECT name, text FROM units JOIN banks ON banks.id = units.bank WHERE closed_at IS NULL AND"
         changes: dict[str, list[str]] = {}
@@ -61,7 +62,7 @@ def effects(folder: Path) -> Effects:
 
 
 def problems_on_the_way(seen: Effects, plan: Sequence[Item]) -> list[str]:
-    """What no kill may leave: an effect twice, or a task done without its effect, or the other way about."""
+    """Return problems that must not occur at any time: an effect twice, a finished task without its effect, or the reverse."""
     twice = [
         (where, count)
         for counted in (seen.memories, seen.observations)
@@ -93,7 +94,7 @@ def problems_on_the_way(seen: Effects, plan: Sequence[Item]) -> list[str]:
 
 
 def problems_at_the_end(seen: Effects, plan: Sequence[Item]) -> list[str]:
-    """What is missing, or waits, once all was given and done."""
+    """Return what is missing or still waiting after all work is done."""
     found = problems_on_the_way(seen, plan)
     for item in plan:
         where = item.bank, item.sentence

@@ -1,4 +1,4 @@
-"""The eleven kinds of operation that are killed. Each says beforehand what it changes, so that half of one shows."""
+"""The eleven kinds of operation that are killed. Each reports its changes in advance, so that a partial change is detected."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ WORDS = [
 GUILD = "Harbor Guild"
 INDEX_FOLDERS = ("chroma", "lucene", "fts5", "exact")
 TOKEN = re.compile(r"tok\d+x\d+[a-z]")
-TRAVELLERS = 15  # so many that none is in a tenth of all memories: such hubs transmit nothing
-FILLED = 40  # memories of the main bank before it is worked on
-KEPT = 150  # memories of the main bank beyond which nothing is added
+TRAVELLERS = 15  # so many that none is in a tenth of all memories, because such hubs transmit no activation
+FILLED = 40  # number of memories in the main bank before the kills
+KEPT = 150  # number of memories in the main bank at which it is started over
 EXTRA_BANKS = 4
 
 
 class Kind(StrEnum):
-    """What the child does until it is killed."""
+    """The operation that the child repeats until it is killed."""
 
     RETAIN = "retain"
     RETAIN_MANY = "retain_many"
@@ -66,16 +66,16 @@ class Kind(StrEnum):
 
 
 class MirroredEmbedder(HashEmbedder):
-    """Another model of the same size: its vectors mean nothing beside the hash embedder's."""
+    """Another model with the same dimensions; its vectors are not comparable with those of the hash embedder."""
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Another name than the parent's."""
+        """Return an identity with another name than the parent's."""
         own = super().identity
         return EmbedderIdentity("mirrored-embedder", own.dimension, "", own.thresholds)
 
     def embed_query(self, text: str) -> Vector:
-        """The parent's vector, backwards and with every second sign changed."""
+        """Return the parent's vector, reversed and with every second sign flipped."""
         mirrored = super().embed_query(text)[::-1].copy()
         mirrored[::2] *= -1.0
         return mirrored
@@ -84,18 +84,19 @@ class MirroredEmbedder(HashEmbedder):
 EMBEDDERS: dict[str, type[HashEmbedder]] = {"hash": HashEmbedder, "mirrored": MirroredEmbedder}
 
 
-MAPPED_TAIL = 3  # vectors that wait for the exact scorer's file, so that kills meet it half-written
+# number of vectors after which the exact index writes its file, so that kills interrupt the write
+MAPPED_TAIL = 3
 
 
 def open_memory(folder: Path, keywords: KeywordBackend, embedder: str = "hash") -> Hindsight:
-    """The engine under test: real Chroma, the given keyword index, no model; a mapped file of vectors in small banks too."""
+    """Open the engine: Chroma, the given keyword index, no model, and a mapped vector file even in small banks."""
     exact.TAIL_ROWS = MAPPED_TAIL
     config = HindsightConfig(storage=StorageConfig(keywords=keywords))
     return Hindsight.open(folder, embeddings=EMBEDDERS[embedder](), reranker=None, config=config)
 
 
 def delete_indexes(folder: Path) -> None:
-    """Everything that can be made again from the ledger."""
+    """Delete everything that can be rebuilt from the ledger."""
     for name in INDEX_FOLDERS:
         shutil.rmtree(folder / name, ignore_errors=True)
 
@@ -106,14 +107,14 @@ class Work:
 
     Attributes:
         hindsight: the engine.
-        state: what the directory holds, kept up to date by what was done.
-        rng: decides what is done.
-        number: of the round; part of every new text, so that all texts differ.
-        announce: told of every operation's changes before it starts, and of None once it has returned.
-        learn: whether to look at the main bank first; not where it answers under another embedder only.
-        made: how many texts it has made up.
-        ids: text to id of the main bank's memories.
-        entities: normalised name to canonical name, of the main bank's entities that had been merged before.
+        state: the content of the directory, updated after each operation.
+        rng: the source of random choices.
+        number: number of the round; part of every new text, so that all texts differ.
+        announce: called with the changes of each operation before it starts, and with None after it returns.
+        learn: whether to read the main bank first; False if it only works with another embedder.
+        made: number of generated texts.
+        ids: ids of the main bank's memories by text.
+        entities: canonical names of entities in the main bank that were merged before, by normalised name.
     """
 
     hindsight: Hindsight
@@ -127,21 +128,21 @@ class Work:
     entities: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Learn what the main bank holds."""
+        """Read the main bank."""
         if self.learn and ("bank", MAIN) in self.state:
             bank = self.hindsight.bank(MAIN)
             self.ids = {unit.text: unit.id for unit in bank.iterate_units()}
             self.entities = {name: entity.name for entity in bank.entities.list() for name in entity.names}
 
     def do(self, changes: Sequence[Change], operation: Callable[[], object]) -> None:
-        """Announce, do, announce that it is done."""
+        """Announce changes, run the operation, and announce its end."""
         self.announce(changes)
         operation()
         self.announce(None)
         self.state = apply(self.state, changes)
 
     def fact(self) -> dict[str, Any]:
-        """A fact with words and a rare token of its own; every second one is dated."""
+        """Return a fact with random words and a unique token; every second one has a date."""
         token = self.token("q")
         day = f"2024-{self.rng.randrange(1, 13):02}-{self.rng.randrange(1, 29):02}"
         who = f"Traveller{self.number}x{self.made % TRAVELLERS}"
@@ -153,25 +154,25 @@ class Work:
         }
 
     def token(self, last: str) -> str:
-        """A word that is in no other text."""
+        """Return a word that is in no other text."""
         self.made += 1
         return f"tok{self.number}x{self.made}{last}"
 
     def words(self, count: int) -> str:
-        """So many words that hardly two texts share."""
+        """Return `count` random words, of which two texts rarely share any."""
         return " ".join(self.rng.choice(WORDS) + str(self.rng.randrange(10_000)) for _ in range(count))
 
     def of(self, kind: str, bank: str = MAIN) -> list[Line]:
-        """The lines of one kind in one bank, in order."""
+        """Return the lines of one kind in one bank, sorted."""
         return sorted(line for line in self.state if line[:2] == (kind, bank))
 
     def mentions(self, text: str) -> State:
-        """What one unit mentions."""
+        """Return the mentions of one unit."""
         return frozenset(line for line in self.of("mention") if line[2] == text)
 
 
 def retaining(work: Work, facts: Sequence[dict[str, Any]]) -> Change:
-    """What facts of a retain add."""
+    """Return the changes of a retain with these facts."""
     units = {("unit", MAIN, str(fact["what"])) for fact in facts}
     names = {(fact["what"], entity["text"]) for fact in facts for entity in fact["entities"]}
     mentions = {("mention", MAIN, text, work.entities.get(name.lower(), name)) for text, name in names}
@@ -179,12 +180,12 @@ def retaining(work: Work, facts: Sequence[dict[str, Any]]) -> Change:
 
 
 def messages(facts: Sequence[dict[str, Any]]) -> list[Message]:
-    """A message for each fact."""
+    """Return one message for each fact."""
     return [Message(str(f["what"]), "user", "2024-06-01T12:00", id=f["sources"][0]) for f in facts]
 
 
 def retain(work: Work) -> None:
-    """One to four facts in one call."""
+    """Retain one to four facts in one call."""
     facts = [work.fact() for _ in range(work.rng.randrange(1, 5))]
     bank = work.hindsight.bank(MAIN)
 
@@ -196,7 +197,7 @@ def retain(work: Work) -> None:
 
 
 def retain_many(work: Work) -> None:
-    """Nine items, committed three at a time; each is whole or not there."""
+    """Retain nine items in commits of three; each item must be complete or absent."""
     groups = [[work.fact() for _ in range(2)] for _ in range(9)]
     items = [RetainItem(messages(facts), thread="talk", facts=facts) for facts in groups]
     work.do(
@@ -206,7 +207,7 @@ def retain_many(work: Work) -> None:
 
 
 def forget(work: Work) -> None:
-    """One memory, by its id or by a name that its text alone has, with all that it alone mentions."""
+    """Forget one memory, by its id or by a name that only its text contains, with the entities that only it mentions."""
     if not work.ids:
         filled(work)
     text = work.rng.choice(sorted(work.ids))
@@ -219,7 +220,7 @@ def forget(work: Work) -> None:
 
 
 def edit(work: Work) -> None:
-    """One memory's text, its names kept."""
+    """Edit one memory's text, but keep its names."""
     old = work.rng.choice(sorted(work.ids))
     found, bank = work.ids.pop(old), work.hindsight.bank(MAIN)
     new = f"{old.split(' with ')[0]} with token {work.token('e')} visited {work.words(6)}"
@@ -231,7 +232,7 @@ def edit(work: Work) -> None:
 
 
 def merge(work: Work) -> None:
-    """Two travellers become one, and two again."""
+    """Merge two entities, and split them again."""
     names = sorted({line[3] for line in work.of("mention")} - {GUILD})
     keep, gone = work.rng.sample(names, 2)
     old = frozenset(line for line in work.of("mention") if line[3] == gone)
@@ -242,7 +243,7 @@ def merge(work: Work) -> None:
 
 
 def document(work: Work) -> None:
-    """A document given other text: what only the old one stated is closed."""
+    """Replace a document's text; statements that only the old text contained are invalidated."""
     bank, name = work.hindsight.bank(MAIN), f"page {work.rng.randrange(3)}"
     start = f"the {name} of the harbour log says "
     old = frozenset(line for line in work.of("unit") if line[2].startswith(start))
@@ -255,15 +256,16 @@ def document(work: Work) -> None:
 
 
 def reindex(work: Work) -> None:
-    """Every bank's vectors by the embedder the engine was opened with."""
+    """Recompute all banks' vectors with the engine's embedder."""
     for name in work.hindsight.banks():
         bank = work.hindsight.bank(name)
         work.do([Change()], bank.maintenance.reindex)
 
 
 def load(work: Work, archive: Path) -> None:
-    """A new bank from the archive of the main one, then the next."""
-    name = f"crash/import {work.number}x{work.made:04}"  # no name begins another: files are searched for them
+    """Import the archive of the main bank into a new bank."""
+    # no name may be a prefix of another, because files are searched for names
+    name = f"crash/import {work.number}x{work.made:04}"
     work.made += 1
     work.do([Change(frozenset({("bank", name)}))], lambda: work.hindsight.bank(name))
     lines = frozenset(
@@ -276,19 +278,19 @@ def load(work: Work, archive: Path) -> None:
 
 
 def forget_bank(work: Work, name: str) -> None:
-    """A whole bank."""
+    """Forget a whole bank."""
     lines = frozenset(line for line in work.state if line[1] == name)
     work.do([Change(removes=lines, erased=(name,))], lambda: work.hindsight.forget_bank(name))
 
 
 def filled(work: Work) -> None:
-    """Give the main bank something to change."""
+    """Fill the main bank."""
     while len(work.of("unit")) < FILLED:
         retain(work)
 
 
 def trimmed(work: Work) -> None:
-    """Start the main bank over once it is large: a round's checks cost what it holds."""
+    """Replace a large main bank, because the time of a round's checks grows with its size."""
     if len(work.of("unit")) + len(work.of("closed")) > KEPT:
         lines = frozenset(line for line in work.state if line[1] == MAIN and line[0] != "bank")
         work.ids.clear()
@@ -311,8 +313,8 @@ SIMPLE: dict[Kind, Callable[[Work], None]] = {
 
 
 def prepared(work: Work, kind: Kind, archive: Path) -> None:
-    """What a kind needs before it can be killed."""
-    if kind is Kind.REINDEX:  # with another embedder nothing else can be done
+    """Create what a kind of operation needs before it is killed."""
+    if kind is Kind.REINDEX:  # no other operation works with another embedder
         for name in work.hindsight.banks():
             work.hindsight.bank(name)
         return
@@ -326,7 +328,7 @@ def prepared(work: Work, kind: Kind, archive: Path) -> None:
 
 
 def operations(work: Work, kind: Kind, archive: Path) -> Iterator[None]:
-    """Do operations of one kind for ever; yields after each."""
+    """Repeat operations of one kind forever; yield after each."""
     while True:
         if kind is Kind.IMPORT:
             load(work, archive)
@@ -339,7 +341,7 @@ def operations(work: Work, kind: Kind, archive: Path) -> Iterator[None]:
 
 
 def opening(folder: Path, keywords: KeywordBackend, kind: Kind, embedder: str) -> None:
-    """Open, look at every bank and close, for ever; the indexes deleted each time where the kind says so."""
+    """Open, read every bank and close, forever; delete the indexes each time if the kind requires it."""
     while True:
         if kind is Kind.OPEN_WITHOUT_INDEXES:
             delete_indexes(folder)

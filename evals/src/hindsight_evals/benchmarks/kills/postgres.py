@@ -1,4 +1,4 @@
-"""A PostgreSQL server that can be killed, and a proxy in front of it that can cut connections."""
+"""A PostgreSQL server that can be killed, and a proxy that can cut its connections."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ CHUNK = 65_536
 
 
 class Server:
-    """A server of its own in a temporary folder, with the settings of a new installation.
+    """A PostgreSQL server in a temporary folder, with the default settings of an installation.
 
     Attributes:
-        folder: of its socket and its data.
+        folder: the folder of its socket and data.
     """
 
     def __init__(self) -> None:
@@ -38,15 +38,15 @@ class Server:
         self._run("createdb", "-h", str(self.folder), "-U", "postgres", "memory", data=False)
 
     def start(self) -> None:
-        """Start it, and wait until it accepts connections."""
+        """Start the server, and wait until it accepts connections."""
         options = f"-h '' -c max_connections=200 -k {self.folder}"
         self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
 
     def kill(self) -> None:
-        """Kill it with SIGKILL, and start it again."""
+        """Kill the server with SIGKILL, and start it again."""
         pid = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
         os.kill(pid, signal.SIGKILL)
-        for _ in range(100):  # its children notice its death
+        for _ in range(100):  # until its child processes have noticed
             with suppress(subprocess.CalledProcessError):
                 self.start()
                 return
@@ -54,13 +54,13 @@ class Server:
         raise RuntimeError("the server does not start again")
 
     def stop(self) -> None:
-        """Stop it and delete its folder."""
+        """Stop the server and delete its folder."""
         with suppress(subprocess.CalledProcessError):
             self._run("pg_ctl", "-m", "immediate", "stop")
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def address(self, port: int | None = None) -> str:
-        """The address of its database, directly or through a proxy on a port."""
+        """Return the address of its database, directly or through a proxy on a port."""
         if port is None:
             return f"postgresql://postgres@/memory?host={self.folder}"
         return f"postgresql://postgres@127.0.0.1:{port}/memory"
@@ -89,7 +89,7 @@ def _binaries() -> Path:
 
 
 def _unprivileged_user() -> str | None:
-    """A user the server may run as; None if this process is not root, whom it refuses."""
+    """Return the user for the server; None if this process is not root (PostgreSQL refuses to run as root)."""
     if os.geteuid():
         return None
     names = {entry.pw_name for entry in pwd.getpwall()}
@@ -97,13 +97,13 @@ def _unprivileged_user() -> str | None:
 
 
 class _Turns:
-    """Whose turn it was last on a connection."""
+    """The side of a connection that sent last."""
 
     def __init__(self) -> None:
         self._up = False
 
     def begins_with(self, up: bool) -> bool:
-        """Note who sends; return whether the client begins a round trip."""
+        """Record the sender; return whether the client begins a round trip."""
         begins = up and not self._up
         self._up = up
         return begins
@@ -113,10 +113,10 @@ class Proxy:
     """Forwards TCP connections to a server's socket, and can cut them.
 
     Attributes:
-        port: where it listens, on 127.0.0.1.
-        delay: seconds that each piece of data waits, each way.
-        lost_answers: commits that reached the server and whose answer was dropped.
-        round_trips: how often a client sent something after an answer.
+        port: its port on 127.0.0.1.
+        delay: seconds by which data is delayed in each direction.
+        lost_answers: number of commits that reached the server and whose answers were dropped.
+        round_trips: number of times a client sent something after an answer.
     """
 
     def __init__(self, server: Server, delay: float = 0.0) -> None:
@@ -129,7 +129,7 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def arm(self, commits: int) -> None:
-        """Forward the next commits, and drop their answers with the connection."""
+        """Forward the next commits, but drop their answers and the connection."""
         with self._lock:
             self._armed = commits
 
@@ -141,7 +141,7 @@ class Proxy:
             _close(end)
 
     def close(self) -> None:
-        """Cut everything and listen no more."""
+        """Cut all connections and stop listening."""
         self._listener.close()
         self.cut(1.0, random.Random(0))
 
@@ -173,7 +173,7 @@ class Proxy:
                 drop = up and COMMIT in data and self._disarm()
                 target.sendall(data)
                 if drop:
-                    # The server gets the time to commit; nobody reads its answer.
+                    # The server can still commit, but its answer is lost.
                     source.shutdown(socket.SHUT_RDWR)
                     time.sleep(0.02)
                     self.lost_answers += 1
@@ -186,7 +186,7 @@ class Proxy:
         _close(target)
 
     def _disarm(self) -> bool:
-        """Take one of the armed commits; return whether there was one."""
+        """Use up one of the armed commits; return whether there was one."""
         with self._lock:
             armed = self._armed > 0
             self._armed -= armed
@@ -201,7 +201,7 @@ def _close(end: socket.socket) -> None:
 
 @contextmanager
 def running() -> Iterator[Server]:
-    """A server for the block."""
+    """Run a server within the block."""
     server = Server()
     try:
         yield server

@@ -1,6 +1,6 @@
-"""The processes that `processes` kills: some serve users and some work on tasks, all on one PostgreSQL database.
+"""The processes that `processes` kills: some serve users and others run tasks, all on one PostgreSQL database.
 
-Each writes what it begins and what was answered to a file of its own, unbuffered, so that a kill loses no line.
+Each process logs its operations and answers to its own unbuffered file, so that a kill loses no line.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ WHEN = "2024-06-02T12:00"
 
 
 class Role(StrEnum):
-    """What a process does."""
+    """The role of a process."""
 
     SERVE = "serve"
     WORK = "work"
 
 
 class Operation(StrEnum):
-    """What a serving process does, once."""
+    """One operation of a serving process."""
 
     RETAIN = "retain"
     QUEUE = "queue"
@@ -57,14 +57,14 @@ class Operation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a process works.
+    """The environment of a process.
 
     Attributes:
-        address: of the database.
-        folder: of logs and caches.
+        address: address of the database.
+        folder: folder of logs and caches.
         banks: number of banks.
-        number: of the process; its items have numbers that no other process uses.
-        stop: file whose existence tells serving processes to end.
+        number: number of the process; item numbers are unique to a process.
+        stop: a file whose existence tells serving processes to end.
     """
 
     address: str
@@ -132,7 +132,7 @@ async def _serve(place: Place) -> None:
 
 
 class _Serving:
-    """Does one operation after another, and logs each before it begins and when it is answered."""
+    """Runs one operation after another, and logs each before it begins and when it is answered."""
 
     def __init__(self, hindsight: AsyncHindsight, place: Place, rng: random.Random, log: int) -> None:
         self._hindsight, self._place, self._rng, self._log = hindsight, place, rng, log

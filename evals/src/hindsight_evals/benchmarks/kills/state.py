@@ -1,4 +1,4 @@
-"""What a data directory holds, as a set of lines, and which states a kill may leave."""
+"""The content of a data directory as a set of lines, and the states that a kill may leave."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ State: TypeAlias = frozenset[Line]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A step that is wholly done or not at all.
+    """A change that is either complete or absent.
 
     Attributes:
-        adds: lines that are there afterwards.
-        removes: lines that are gone.
-        erased: words that no file may hold once the operation was acknowledged.
+        adds: the added lines.
+        removes: the removed lines.
+        erased: words that no file may contain after the operation was acknowledged.
     """
 
     adds: State = frozenset()
@@ -30,14 +30,14 @@ class Change:
 
 
 def apply(state: State, changes: Iterable[Change]) -> State:
-    """The state after the changes."""
+    """Return the state after the changes."""
     for change in changes:
         state = (state - change.removes) | change.adds
     return state
 
 
 def left_over(before: State, changes: Sequence[Change], seen: State) -> list[str]:
-    """What of a state cannot be explained by some of the changes, each wholly done or not at all; empty if all can."""
+    """Return differences from every state that a subset of the changes can produce; empty if one matches."""
     done = [change for change in changes if change.adds <= seen and not change.removes & seen]
     expected = apply(before, done)
     missing = [f"lost: {line}" for line in sorted(expected - seen)]
@@ -45,7 +45,7 @@ def left_over(before: State, changes: Sequence[Change], seen: State) -> list[str
 
 
 def bank_lines(bank: MemoryBank, name: str) -> State:
-    """The lines of one bank."""
+    """Return the lines of one bank."""
     lines: set[Line] = {("bank", name)}
     for unit in bank.iterate_units(include_invalidated=True):
         lines.add(("unit" if unit.closed_at is None else "closed", name, unit.text))
@@ -56,11 +56,11 @@ def bank_lines(bank: MemoryBank, name: str) -> State:
 
 
 def read_state(hindsight: Hindsight, *, other: State = frozenset()) -> State:
-    """The lines of every bank.
+    """Read the lines of every bank.
 
     Args:
         hindsight: the engine.
-        other: lines of banks that answer under another embedder only.
+        other: lines of banks that work only with another embedder.
     """
     lines: set[Line] = set()
     for name in hindsight.banks():

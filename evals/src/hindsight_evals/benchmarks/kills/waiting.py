@@ -1,4 +1,4 @@
-"""What waits in `worker_kills`: five kinds of work, a model that answers from the text it is given, and what must stand."""
+"""The waiting work of `worker_kills`: five kinds, the model that does it, and the expected results."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ class Work(StrEnum):
 
 
 TROUBLE: ContextVar[Work | None] = ContextVar("TROUBLE", default=None)
-"""What ails the model of whoever retains; nothing ails that of whoever does the tasks."""
+"""The failure of the model for the caller that retains; the model does not fail for the worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One input that leaves a task behind.
+    """One input that creates a task.
 
     Attributes:
-        number: of the item; part of every sentence it leads to, and of no other.
-        bank: where it goes.
-        work: what its task does.
+        number: number of the item, contained in all its sentences and in no others.
+        bank: its bank.
+        work: the kind of its task.
     """
 
     number: int
@@ -62,7 +62,7 @@ class Item:
 
     @property
     def sentence(self) -> str:
-        """What its task is to bring about, once."""
+        """The sentence that its task must produce exactly once."""
         match self.work:
             case Work.OBSERVE:
                 return f"Keeper{self.number} owns kayak k{self.number}k."
@@ -73,7 +73,7 @@ class Item:
 
 
 def items(count: int, banks: int) -> list[Item]:
-    """So many inputs over so many banks, every bank with every kind in time."""
+    """Return `count` items spread over the banks, so that each bank gets every kind."""
     kinds = list(Work)
     return [
         Item(number, f"bank {number % banks}", kinds[(number + number // banks) % len(kinds)])
@@ -82,12 +82,12 @@ def items(count: int, banks: int) -> list[Item]:
 
 
 class ReadingModel:
-    """Answers from the text it is given: each sentence is a fact, each entity's facts are one observation.
+    """A model that derives its answers from the prompt: each sentence is a fact, and each entity's facts are one observation.
 
     Args:
-        seed: of how long each answer takes.
-        slowest: seconds an answer takes at most, so that kills strike while the model is asked.
-        asked: called whenever it is asked and nothing ails it.
+        seed: seed of the delays.
+        slowest: maximum seconds of an answer, so that kills happen during requests.
+        asked: called for each request that does not fail.
     """
 
     name = "reading"
@@ -96,11 +96,11 @@ class ReadingModel:
         self._rng, self._slowest, self._asked = random.Random(seed), slowest, asked
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """Answer after a moment, unless something ails it.
+        """Answer after a delay, or fail as TROUBLE says.
 
         Raises:
-            MalformedOutput: whoever asks retains what is to be parked.
-            ModelUnavailable: whoever asks retains what is to be queued.
+            MalformedOutput: the caller retains an item that must be parked.
+            ModelUnavailable: the caller retains an item that must be queued.
         """
         match TROUBLE.get():
             case Work.PARKED:
@@ -134,7 +134,7 @@ ANSWERS: dict[str, Callable[[str], dict[str, Any]]] = {
 
 
 async def retain(item: Item, bank: AsyncMemoryBank) -> None:
-    """Retain an item so that its task is left, due at once; the same item again changes nothing."""
+    """Retain an item so that its task is due immediately; retaining it again changes nothing."""
     trouble = TROUBLE.set(item.work)
     try:
         match item.work:
@@ -147,7 +147,7 @@ async def retain(item: Item, bank: AsyncMemoryBank) -> None:
             case Work.BACKGROUND:
                 told = Document(item.sentence, f"a{item.number}", WHEN, about_agent=True)
                 await bank.retain(told, facts=[ExtractedFact(what=item.sentence)])
-        if item.work is Work.PARKED:  # rests a minute
+        if item.work is Work.PARKED:  # waits for a minute
             await bank.tasks.retry()
     finally:
         TROUBLE.reset(trouble)

@@ -1,4 +1,4 @@
-"""What a child needs, imported once in the process that children are forked from; nothing of it starts a thread."""
+"""The imports of the process from which children are forked; none of them starts a thread."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Helpers of `locomo_retrieval`: the dataset, the systems compared, what they cover, and the tables."""
+"""Helpers of `locomo_retrieval`: the data set, the compared systems, coverage, and the tables."""

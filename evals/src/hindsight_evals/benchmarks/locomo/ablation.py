@@ -1,4 +1,4 @@
-"""Recall with some parts silenced, to see which one earns its keep and which one costs. For the benchmark only."""
+"""Recall with some parts disabled, to measure the benefit and the cost of each. For benchmarks only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ranked: TypeAlias = tuple[IntArray, Float64Array]
 
 
 class Part(StrEnum):
-    """What can be silenced: the channels, the two halves of the graph channel apart, and what follows the fusion."""
+    """The parts that can be disabled: channels, the two halves of the graph channel, and the steps after the fusion."""
 
     SEMANTIC = "semantic"
     KEYWORD = "keyword"
@@ -28,15 +28,15 @@ class Part(StrEnum):
     WALK = "walk"
     SPEAKER_TURNS = "speaker_turns"
     EVIDENCE = "evidence"
-    """What stands beside the ranks: cosines, and the words of source turns."""
+    """The evidence added to ranks: cosines, and the words of source turns."""
     FUSED_PRIOR = "fused_prior"
-    """The fused score beside the reranker's logit."""
+    """The fused score added to the reranker's logit."""
     NEIGHBOURS = "neighbours"
     BOOSTS = "boosts"
 
 
 def parts(text: str) -> tuple[Part, ...]:
-    """Parts by name, comma-separated."""
+    """Parse comma-separated names of parts."""
     return tuple(Part(name.strip()) for name in text.split(",") if name.strip())
 
 
@@ -58,12 +58,12 @@ SILENCED: Mapping[Part, Mapping[str, object]] = {
     Part.EVIDENCE: {f"{RECALL}.pipeline.with_evidence": _as_fused},
     Part.FUSED_PRIOR: {f"{RECALL}.rerank.PRIOR": 0.0},
 }
-"""What stands in for a part that is no setting, by the name it is called by."""
+"""The replacements of parts that no setting disables, by import path."""
 
 
 @contextmanager
 def without(silenced: Iterable[Part]) -> Iterator[None]:
-    """Inside the block these parts do nothing. Without the semantic channel the graph has no seeds from it."""
+    """Disable these parts within the block. Without the semantic channel, the graph channel gets no seeds from it."""
     with ExitStack() as stack:
         for part in silenced:
             for name, stand_in in SILENCED.get(part, {}).items():
@@ -72,7 +72,7 @@ def without(silenced: Iterable[Part]) -> Iterator[None]:
 
 
 def configured_without(config: HindsightConfig, silenced: Iterable[Part]) -> HindsightConfig:
-    """Settings that switch off the parts which are settings."""
+    """Return settings that disable those parts which are settings."""
     silent = set(silenced)
     recall = replace(
         config.recall,

@@ -1,4 +1,4 @@
-"""Plain vector search, plain BM25 and their plain fusion, over the very units, vectors and token costs of a bank."""
+"""Plain vector search, plain BM25 and their RRF over a bank's own units, vectors and token counts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEMORY = ":memory:"
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What a bank's ledger holds: units by row id, and their vectors."""
+    """The content of a bank's ledger: units by row id, and their vectors."""
 
     bank: str
     units: dict[int, MemoryUnit]
@@ -33,7 +33,7 @@ class Corpus:
 
     @classmethod
     def read(cls, folder: Path, bank: str) -> Self:
-        """Read a bank beside the engine that has it open."""
+        """Read a bank that an engine has open."""
         ledger = Ledger.open(folder, read_only=True)
         try:
             with ledger.feed(bank) as feed:
@@ -49,8 +49,7 @@ class Corpus:
 class Baselines:
     """Rankings of one corpus by the plain methods. Close it when done.
 
-    Each method ranks as many units as one channel of the engine may (`depth`), so that neither side is asked for more
-    than the other; nothing is cut by a similarity floor.
+    Each method ranks as many units as one channel of the engine (`depth`). There is no similarity threshold.
     """
 
     def __init__(self, corpus: Corpus, *, depth: int) -> None:
@@ -62,17 +61,17 @@ class Baselines:
         self._keywords.advance(Watermark("ba5e", 1, 1, f"{1:016x}"))
 
     def rank(self, question: str, vector: Vector) -> dict[System, IntArray]:
-        """Row ids by cosine (exact), by BM25, and by reciprocal rank fusion of the two (k = 60), best first."""
+        """Return row ids by cosine (exact), by BM25, and by reciprocal rank fusion of the two (k = 60), best first."""
         near = self._corpus.vectors.search(vector.reshape(1, -1), self._depth)[0].ids
         worded = self._keywords.search(question, self._depth).ids
         fused, _ = reciprocal_rank_fusion({Channel.SEMANTIC: near, Channel.KEYWORD: worded})
         return {System.VECTOR: near, System.BM25: worded, System.RRF: fused}
 
     def packed(self, ranking: IntArray, max_tokens: int) -> list[MemoryUnit]:
-        """The units that fit the budget, packed as the engine packs."""
+        """Return the units that fit the budget, packed as in the engine."""
         units = [self._corpus.units[int(row)] for row in ranking]
         return [units[place] for place in pack([unit.tokens for unit in units], max_tokens)]
 
     def close(self) -> None:
-        """Drop the keyword index."""
+        """Close the keyword index."""
         self._stores.close()

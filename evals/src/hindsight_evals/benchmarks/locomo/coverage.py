@@ -1,4 +1,4 @@
-"""What share of the evidence a system's answer covers, and means of such shares."""
+"""The share of evidence that a system's results cover, and means of such shares."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hindsight_evals.datasets.locomo import Category
 
 
 class Mode(StrEnum):
-    """What was retained: turns word for word, or facts somebody extracted from them."""
+    """The retained form: verbatim turns, or extracted facts."""
 
     TURNS = "turns"
     FACTS = "facts"
 
 
 class System(StrEnum):
-    """Who answers."""
+    """The compared systems."""
 
     OURS = "ours"
     VECTOR = "vector"
@@ -28,17 +28,17 @@ class System(StrEnum):
 
 
 class NotAudited(Exception):
-    """Figures were asked for by a key the run did not read."""
+    """Figures by the corrected key were requested, but the run did not read it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One question asked of one system under one token budget.
+    """The result of one question, system and token budget.
 
     Attributes:
         share: share of the evidence turns covered, in [0, 1], by LoCoMo's own key.
-        tokens: what the texts returned cost.
-        audited: the share by the corrected key; None where the run read no corrections.
+        tokens: token count of the returned texts.
+        audited: the share by the corrected key; None if the run did not read it.
     """
 
     mode: Mode
@@ -52,7 +52,7 @@ class Outcome:
     audited: float | None = None
 
     def by(self, key: Key) -> float:
-        """The share by one of the keys."""
+        """Return the share by one of the keys."""
         if key is Key.RAW:
             return self.share
         if self.audited is None:
@@ -60,25 +60,24 @@ class Outcome:
         return self.audited
 
     def scored(self, question: Question, returned: Iterable[Iterable[str]], *, tokens: int) -> Self:
-        """This outcome with what came back: the sources of each unit returned, and what the texts cost."""
+        """Return this outcome with the shares and tokens of the results, from the sources of each returned unit."""
         units = [frozenset(sources) for sources in returned]
         audited = None if question.audited is None else coverage(question.audited, units)
         return replace(self, share=coverage(question.evidence, units), tokens=tokens, audited=audited)
 
     def as_json(self) -> dict[str, object]:
-        """Its fields."""
+        """Return its fields."""
         return asdict(self)
 
 
 def coverage(evidence: frozenset[str], returned: Iterable[Iterable[str]]) -> float:
-    """Share of the evidence turns among the sources of the units returned.
+    """Return the share of the evidence turns among the sources of the returned units.
 
-    A turn counts if a unit that cites it is returned: for verbatim units that is the turn's own text, for facts a fact
-    with the turn among its sources.
+    A turn counts if a unit with it as a source is returned: the turn itself, or a fact that cites it.
 
     Args:
         evidence: turn ids, not empty.
-        returned: the sources of each unit returned.
+        returned: the sources of each returned unit.
     """
     covered = {source for sources in returned for source in sources}
     return len(evidence & covered) / len(evidence)
@@ -86,14 +85,14 @@ def coverage(evidence: frozenset[str], returned: Iterable[Iterable[str]]) -> flo
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Which outcomes to average."""
+    """The outcomes to average."""
 
     mode: Mode
     categories: frozenset[Category] = ANSWERABLE
     key: Key = Key.RAW
 
     def mean(self, outcomes: Iterable[Outcome], system: System, budget: int) -> float | None:
-        """Mean share over questions, in percent; None where there are none."""
+        """Return the mean share over questions, in percent; None if there are none."""
         shares = [
             outcome.by(self.key)
             for outcome in outcomes

@@ -1,4 +1,4 @@
-"""LoCoMo conversations as the benchmarks of the engine need them: messages by session, and the questions that have evidence."""
+"""LoCoMo conversations for the benchmarks of the engine: messages by session, and the questions that have evidence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ANSWERABLE = frozenset(set(Category) - {Category.ADVERSARIAL})
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session: its number from 1, when it began, and its turns with ids and times."""
+    """One session: its number from 1, its start, and its turns with ids and times."""
 
     number: int
     moment: datetime
@@ -25,12 +25,12 @@ class Session:
 
 
 class Key(StrEnum):
-    """Which answer key names the evidence."""
+    """The answer key that names the evidence."""
 
     RAW = "raw"
-    """LoCoMo's own."""
+    """LoCoMo's own key."""
     AUDIT = "audit"
-    """Corrected where an audit found it wrong (dial481/locomo-audit, CC BY-NC 4.0)."""
+    """The key with the corrections of an audit (dial481/locomo-audit, CC BY-NC 4.0)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Question:
 
     Attributes:
         evidence: by LoCoMo's own key.
-        audited: by the corrected key; None where no corrections were read.
+        audited: by the corrected key; None if no corrections were read.
     """
 
     text: str
@@ -58,14 +58,14 @@ class Conversation:
 
     @property
     def asked_at(self) -> datetime:
-        """From when the questions are asked: the last session."""
+        """The time at which the questions are asked: that of the last session."""
         return self.sessions[-1].moment
 
 
 def load_conversation(path: Path, *, audit: Path | None = None) -> Conversation:
     """Read one `conv-*.json`, and its corrections from the folder `audit`.
 
-    The questions are the same with and without corrections: those LoCoMo's own key has evidence for.
+    The questions do not depend on the corrections: they are those with evidence in LoCoMo's own key.
     """
     [episode] = load_locomo(path, corrections=audit)
     return Conversation(path.stem, _sessions(episode), _questions(episode, audited=audit is not None))
@@ -88,6 +88,6 @@ def _questions(episode: Episode, *, audited: bool) -> tuple[Question, ...]:
 
 
 def _corrected(question: Asked) -> frozenset[str]:
-    """The evidence after correction: what the audit says, where it says anything."""
+    """Return the corrected evidence; LoCoMo's own if the audit has none."""
     correction = question.correction
     return correction.evidence if correction and correction.evidence else question.evidence

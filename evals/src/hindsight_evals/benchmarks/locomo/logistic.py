@@ -1,4 +1,4 @@
-"""Logistic regression and AUROC in numpy: scikit-learn is no dependency. Pure."""
+"""Logistic regression and AUROC in numpy, because scikit-learn is not a dependency."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-RIDGE = 1.0  # L2 on standardised weights; the bias is free
-STEPS = 25  # of Newton; it has converged after about ten
+RIDGE = 1.0  # L2 penalty on standardised weights; the bias is not penalised
+STEPS = 25  # number of Newton steps; about ten are enough for convergence
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """log-odds = bias + x . weights, for rows x as they were given."""
+    """log-odds = bias + x . weights, for rows x in their original scale."""
 
     bias: float
     weights: Array
 
     def odds(self, rows: Array) -> Array:
-        """Log-odds of rows (n, d), (n,)."""
+        """Return the log-odds (n,) of rows (n, d)."""
         return self.bias + rows @ self.weights
 
 
 def fit(rows: Array, truth: npt.NDArray[np.bool_], weight: Array) -> Model:
-    """A logistic model with no weight below 0: each signal is made so that more of it speaks for an answer.
+    """Fit a logistic model without negative weights, because a higher signal always indicates an answer.
 
     Args:
         rows: signals, (n, d).
         truth: whether the question has an answer, (n,).
-        weight: how much each row counts, (n,).
+        weight: weight of each row, (n,).
     """
     mean, scale = rows.mean(0), rows.std(0) + 1e-9
     standard = (rows - mean) / scale
@@ -47,7 +47,7 @@ def fit(rows: Array, truth: npt.NDArray[np.bool_], weight: Array) -> Model:
 
 
 def _newton(rows: Array, truth: Array, weight: Array) -> Array:
-    """Bias and weights that maximise the penalised likelihood."""
+    """Return the bias and weights that maximise the penalised likelihood."""
     design = np.column_stack([np.ones(len(rows)), rows])
     ridge = np.diag([0.0, *[RIDGE] * rows.shape[1]])
     found = np.zeros(design.shape[1])
@@ -60,7 +60,7 @@ def _newton(rows: Array, truth: Array, weight: Array) -> Array:
 
 
 def auroc(scores: Array, truth: npt.NDArray[np.bool_]) -> float:
-    """Chance that a true row scores above a false one, ties counting half; NaN where either is missing."""
+    """Return the probability that a true row scores above a false one, ties counting half; NaN if either is missing."""
     good, bad = scores[truth], scores[~truth]
     if not len(good) or not len(bad):
         return float("nan")

@@ -1,4 +1,4 @@
-"""One conversation in one mode: retain it, ask every question of every system under every budget."""
+"""Retain one conversation in one mode, and ask all questions with all systems and budgets."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from hindsight_integrations.models.protocols import Embedder, Reranker
 
 BUDGETS = (256, 512, 1024, 2048, 4096)  # tokens
 
-CACHE = Path("build/evals-cache")  # where vectors are kept between runs
+CACHE = Path("build/evals-cache")  # where vectors are cached between runs
 
 Facts = Mapping[int, Sequence[ExtractedFact]]
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What every conversation of a run is measured with.
+    """The settings of a run.
 
     Attributes:
         embedder: shared by all systems.
-        reranker: ours only; None for the fused order.
+        reranker: for our recall only; None for the fused order.
         config: the engine's settings.
-        limit: at most this many questions a conversation; None for all.
-        form: which text ours returns; the plain systems return whole units.
-        asked_like: an integration whose defaults ours is asked with, instead of those of `bank.recall` and `form`.
+        limit: maximum number of questions for each conversation; None for all.
+        form: the form of our texts; the plain systems return whole units.
+        asked_like: the integration whose recall defaults are used instead of `bank.recall`'s and `form`.
     """
 
     embedder: Embedder
@@ -46,12 +46,12 @@ class Setup:
 
     @property
     def depth(self) -> int:
-        """Candidates one channel of the engine gives at the default effort."""
+        """The number of candidates of one channel of the engine at the default effort."""
         return self.config.recall.candidates[list(Budget).index(Budget.MID)]
 
 
 def measure(conversation: Conversation, facts: Facts | None, setup: Setup) -> list[Outcome]:
-    """All outcomes of one conversation: verbatim turns, or the facts given for it."""
+    """Return all outcomes of one conversation, as verbatim turns or as the given facts."""
     mode = Mode.TURNS if facts is None else Mode.FACTS
     with (
         TemporaryDirectory(prefix="locomo-", ignore_cleanup_errors=True) as folder,
@@ -69,7 +69,7 @@ def measure(conversation: Conversation, facts: Facts | None, setup: Setup) -> li
 
 
 def retain_all(bank: MemoryBank, conversation: Conversation, facts: Facts | None) -> None:
-    """Session by session, as they happened; causal indexes of facts count within a session."""
+    """Retain the sessions in order; causal indexes of facts count within a session."""
     for session in conversation.sessions:
         given = None if facts is None else facts.get(session.number, ())
         result = bank.retain(session.messages, thread=conversation.name, facts=given)
@@ -80,7 +80,7 @@ def retain_all(bank: MemoryBank, conversation: Conversation, facts: Facts | None
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Questions of one conversation, put to a bank and to the baselines over its units."""
+    """The questions of one conversation for a bank and for the baselines over its units."""
 
     conversation: Conversation
     mode: Mode
@@ -89,7 +89,7 @@ class Asking:
     setup: Setup
 
     def all(self) -> Iterator[Outcome]:
-        """Every question, of every system, under every budget."""
+        """Yield the outcomes of every question, system and budget."""
         for number, question in enumerate(self.conversation.questions[: self.setup.limit]):
             yield from self._outcomes(number, question)
 

@@ -1,4 +1,4 @@
-"""Runs written by `locomo_retrieval --out`, read again, and two of them compared question by question."""
+"""Read the runs written by `locomo_retrieval --out`, and compare two of them question by question."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ Asked: TypeAlias = tuple[str, int]
 
 
 class RunsDiffer(Exception):
-    """Two runs that were not asked the same questions cannot be compared."""
+    """The two runs have different questions and cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: how ours was set up, and every outcome.
+    """One run: the settings of our recall, and all outcomes.
 
     Attributes:
-        name: the reranker, the form of the texts and the parts it was without, in words.
+        name: the reranker, the form of the texts and the disabled parts, in words.
     """
 
     name: str
     outcomes: tuple[Outcome, ...]
 
     def of(self, conversations: frozenset[str] | None) -> Run:
-        """The same run over some of its conversations; None means all."""
+        """Return the run restricted to some conversations; None means all."""
         if conversations is None:
             return self
         return Run(self.name, tuple(each for each in self.outcomes if each.conversation in conversations))
 
     def budgets(self, mode: Mode) -> list[int]:
-        """Budgets measured in a mode, in tokens, ascending; empty where the mode was not measured."""
+        """Return the budgets measured in a mode, in tokens, ascending; empty if the mode was not measured."""
         return sorted({each.budget for each in self.outcomes if each.mode is mode})
 
     def shares(self, part: Slice, system: System, budget: int) -> dict[Asked, float]:
-        """The share of each question's evidence, in percent."""
+        """Return the share of each question's evidence, in percent."""
         return {
             (each.conversation, each.question): 100 * each.by(part.key)
             for each in self.outcomes
@@ -53,16 +53,16 @@ class Run:
 
 
 def load_run(path: Path) -> Run:
-    """Read one file of `locomo_retrieval --out`."""
+    """Read one file written by `locomo_retrieval --out`."""
     written = json.loads(path.read_text(encoding="utf-8"))
     return Run(_name(written), tuple(map(_outcome, written["outcomes"])))
 
 
 def gain(new: Mapping[Asked, float], old: Mapping[Asked, float]) -> Difference:
-    """Points of new over old with their 95 % interval, paired by question.
+    """Return the difference of new from old in points, paired by question, with its 95 % interval.
 
     Raises:
-        RunsDiffer: one was asked what the other was not.
+        RunsDiffer: the runs have different questions.
     """
     if alone := new.keys() ^ old.keys():
         conversation, number = min(alone)

@@ -1,4 +1,4 @@
-"""Readable tables of coverage."""
+"""Text tables of coverage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hindsight_evals.datasets.locomo import Category
 
 
 def render(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with a left-aligned first column and right-aligned numbers."""
+    """Render a table with a left-aligned first column and right-aligned numbers."""
     grid = [list(header), *map(list, rows)]
     widths = [max(len(row[i]) for row in grid) for i in range(len(header))]
     lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in grid]
@@ -18,14 +18,14 @@ def render(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def number(value: float | None, *, signed: bool = False) -> str:
-    """One decimal, or a dash where nothing was measured."""
+    """Format with one decimal; a dash for None."""
     if value is None:
         return "-"
     return f"{value:+.1f}" if signed else f"{value:.1f}"
 
 
 def coverage_table(outcomes: Sequence[Outcome], part: Slice, title: str) -> str:
-    """Systems by budgets, and ours minus plain RRF in points."""
+    """Render systems by budgets, and the difference between ours and plain RRF in points."""
     budgets = sorted({outcome.budget for outcome in outcomes})
     rows = [[system, *(number(part.mean(outcomes, system, b)) for b in budgets)] for system in System]
     gaps = [number(gap(outcomes, part, budget), signed=True) for budget in budgets]
@@ -33,13 +33,13 @@ def coverage_table(outcomes: Sequence[Outcome], part: Slice, title: str) -> str:
 
 
 def gap(outcomes: Sequence[Outcome], part: Slice, budget: int) -> float | None:
-    """Ours minus plain RRF, in points; None where nothing was measured."""
+    """Return ours minus plain RRF, in points; None if not measured."""
     ours, plain = (part.mean(outcomes, system, budget) for system in (System.OURS, System.RRF))
     return None if ours is None or plain is None else ours - plain
 
 
 def all_tables(outcomes: Sequence[Outcome], *, key: Key = Key.RAW) -> str:
-    """For each mode: categories 1 to 4 together, then each category."""
+    """Render, for each mode, categories 1 to 4 together, then each category."""
     tables = []
     for mode in dict.fromkeys(outcome.mode for outcome in outcomes):
         here = [outcome for outcome in outcomes if outcome.mode == mode]
@@ -59,7 +59,7 @@ def _title(outcomes: Sequence[Outcome], part: Slice, name: str) -> str:
 
 
 def as_json(outcomes: Sequence[Outcome], *, key: Key = Key.RAW) -> list[dict[str, object]]:
-    """The same numbers, unrounded, for programs: one row a mode, category, system and budget."""
+    """Return the same numbers, unrounded: one row for each mode, category, system and budget."""
     rows: list[dict[str, object]] = []
     for mode in dict.fromkeys(outcome.mode for outcome in outcomes):
         each = {str(int(category)): Slice(mode, frozenset({category}), key) for category in Category}

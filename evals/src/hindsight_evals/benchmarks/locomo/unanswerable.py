@@ -1,4 +1,4 @@
-"""Questions a conversation does not answer: LoCoMo's adversarial ones, and questions borrowed from another conversation."""
+"""Questions that a conversation does not answer: LoCoMo's adversarial ones, and questions of another conversation."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from enum import StrEnum
 from hindsight_evals.benchmarks.locomo.dataset import ANSWERABLE, Conversation
 from hindsight_evals.datasets.locomo import Category
 
-BORROWED = 40  # questions a conversation borrows
+BORROWED = 40  # number of questions from another conversation
 
 
 class Kind(StrEnum):
-    """Whether a question has an answer in the conversation it is asked of, and if not, why."""
+    """Whether the conversation answers a question, and if not, why."""
 
     ANSWERED = "answered"
     WRONG_PERSON = "wrong person"
-    """LoCoMo category 5: the other speaker did it."""
+    """LoCoMo category 5: the question names the wrong speaker."""
     NEVER_MENTIONED = "never mentioned"
-    """Another conversation's question, put to this one's speakers."""
+    """Another conversation's question, with the names of this one's speakers."""
     STRANGER = "stranger"
-    """Another conversation's question as it is, about people this one does not know."""
+    """Another conversation's question, unchanged, about people unknown to this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class Asked:
 
 
 def asked_of(conversation: Conversation, lender: Conversation | None) -> Iterator[Asked]:
-    """A conversation's own questions, and up to BORROWED of another's, every second with the speakers' names exchanged.
+    """Yield a conversation's own questions, and up to BORROWED of another's, every second one with this one's names.
 
-    A few of the exchanged ones do have an answer by chance.
+    A few of those with replaced names do have an answer by chance.
     """
     for question in conversation.questions:
         wrong = question.category is Category.ADVERSARIAL
@@ -53,7 +53,7 @@ def asked_of(conversation: Conversation, lender: Conversation | None) -> Iterato
 
 
 def lenders(conversations: Sequence[Conversation], fitted: frozenset[str]) -> dict[str, Conversation]:
-    """Who lends to whom, by name: the next conversation of the same split, so that no split sees the other's questions."""
+    """Return the lending conversation of each: the next one in the same split, so that no split contains the other's questions."""
     splits = [
         [one for one in conversations if one.name in fitted],
         [one for one in conversations if one.name not in fitted],
@@ -67,13 +67,13 @@ def lenders(conversations: Sequence[Conversation], fitted: frozenset[str]) -> di
 
 
 def speakers(conversation: Conversation) -> list[str]:
-    """Names of a conversation's speakers, in alphabetical order."""
+    """Return the names of a conversation's speakers, in alphabetical order."""
     said = (message.speaker for session in conversation.sessions for message in session.messages)
     return sorted(set(said))
 
 
 def renamed(text: str, names: dict[str, str]) -> str:
-    """A text with names exchanged, all at once."""
+    """Replace names in a text simultaneously."""
     if not names:
         return text
     return re.sub(rf"\b(?:{'|'.join(map(re.escape, names))})\b", lambda found: names[found[0]], text)

@@ -1,4 +1,4 @@
-"""Filling a bank with a Memora week and reading back what it holds as valid."""
+"""Fill a bank with a Memora week, and read its valid memories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIGHT = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A valid unit, or item of a document: its text, network and the sessions it stands on."""
+    """A valid unit, or an item of a document: its text, its network and its source sessions."""
 
     text: str
     fact_type: FactType
@@ -33,7 +33,7 @@ def fill(
     facts: Facts | None,
     moments: Sequence[datetime] | None = None,
 ) -> list[RetainResult]:
-    """Retain every session in order, with extracted facts or (None) verbatim; on its date, or at the moment given for it."""
+    """Retain every session in order, with extracted facts or (None) verbatim, on its own date or at the given moment."""
     return [
         retain_session(
             bank,
@@ -51,25 +51,32 @@ def retain_session(
     facts: Sequence[ExtractedFact] | None,
     moment: datetime | None = None,
 ) -> RetainResult:
-    """Retain one session, with extracted facts, or (None) as the engine extracts."""
-    messages = [
+    """Retain one session, with extracted facts, or (None) with the engine's extraction."""
+    timestamp = moment or session.date.isoformat()
+    return bank.retain(
+        session_messages(session), timestamp=timestamp, thread=f"S{session.session_id}", facts=facts
+    )
+
+
+def session_messages(session: MemoraSession) -> list[dict[str, str]]:
+    """Return the messages of a session that have text, dated by its day."""
+    return [
         {
             "role": "user" if turn.speaker == "user_agent" else "assistant",
             "content": turn.message,
             "id": f"S{session.session_id}:{turn.turn}",
+            "timestamp": session.date.isoformat(),
         }
         for turn in session.conversation
         if turn.message.strip()
     ]
-    timestamp = moment or session.date.isoformat()
-    return bank.retain(messages, timestamp=timestamp, thread=f"S{session.session_id}", facts=facts)
 
 
 def all_units(bank: MemoryBank) -> list[MemoryUnit]:
-    """Every unit of the bank, closed ones included, in the order in which they were retained: that of its archive."""
+    """Return every unit of the bank, invalid ones included, in the order of its archive, which is the order of retain."""
     file = io.StringIO()
     bank.archive.export(file)
-    rows = map(json.loads, file.getvalue().splitlines()[1:-1])  # without header and seal
+    rows = map(json.loads, file.getvalue().splitlines()[1:-1])  # without the header and the seal
     units = [
         fields for kind, fields in rows if kind == "units" and fields["kind"] in ("memory", "document_item")
     ]
@@ -77,7 +84,7 @@ def all_units(bank: MemoryBank) -> list[MemoryUnit]:
 
 
 def held(bank: MemoryBank) -> list[Held]:
-    """Every valid unit."""
+    """Return every valid unit and item."""
     return [
         Held(
             unit.text,

@@ -1,4 +1,4 @@
-"""What a bank holds as true, against a Memora week's ground truth, and what was withdrawn on the way, printed."""
+"""Print a bank's valid memories compared with a Memora week's ground truth, and the memories that were invalidated."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hindsight_evals.benchmarks.memora.truth import Value, contains, final_state
 from hindsight_evals.datasets.memora import MemoraSession
 from hindsight_integrations import RetainResult
 
-SHOWN = 150  # characters of a memory
+SHOWN = 150  # maximum number of characters printed of a memory
 
 
 def present(value: Value, units: Sequence[Held]) -> bool:
-    """Whether the bank holds a value as true."""
+    """Return whether the bank has a value in its valid memories."""
     return any(unit.sessions & value.sessions and contains(unit.text, value) for unit in units)
 
 
@@ -30,7 +30,7 @@ def report(values: Sequence[Value], units: Sequence[Held]) -> None:
 
 
 def report_state(sessions: Sequence[MemoraSession], units: Sequence[Held]) -> None:
-    """Every word of the ground truth counted, then without what no conversation said."""
+    """Print the figures for the whole ground truth, then for the part that occurs in a conversation."""
     for name, said_only in (("all tokens of the details", False), ("tokens the conversations say", True)):
         values = final_state(sessions, said_only=said_only)
         sys.stdout.write(f"\n{name}\n")
@@ -38,7 +38,7 @@ def report_state(sessions: Sequence[MemoraSession], units: Sequence[Held]) -> No
 
 
 def report_withdrawals(results: Iterable[tuple[int, RetainResult]], texts: Mapping[str, str]) -> None:
-    """Print every memory and item that ended, and what was ambiguous, session by session."""
+    """Print every memory and item that ended, and ambiguous statements, by session."""
     for number, result in results:
         for kind in ("closed", "removed"):
             for done in getattr(result, kind):

@@ -1,6 +1,6 @@
-"""Sums, counts, means and goals of a Memora week: what its ground truth says, and what a bank's records say.
+"""Sums, counts, means and goals of a Memora week, from its ground truth and from a bank's records.
 
-Nothing of the truth is ever shown to the engine.
+The engine never sees the ground truth.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from hindsight_evals.datasets.memora import MemoraPersona
 from hindsight_integrations import InvalidRequest, MemoryBank, MemoryUnit
 
 EXPENSES, STEPS = "expense", "steps"
-CENTS = Decimal("0.01")  # Memora's sums are floats; a mean is compared to the cent, too
+CENTS = Decimal("0.01")  # Memora's sums are floats, and means are also compared with this precision
 _NUMBERING = re.compile(r"_\d+(_\d+)?$")
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """One value of the truth beside what the bank answers; equal texts are exact answers."""
+    """A true value and the bank's; an exact answer has the same text."""
 
     name: str
     truth: str
@@ -38,7 +38,7 @@ class Total:
 
 
 def question_totals(bank: MemoryBank, week: MemoraPersona) -> list[Total]:
-    """Every number that a reasoning question of the week asks for."""
+    """Return every number that a reasoning question of the week asks for."""
     return [
         Total(f"{_NUMBERING.sub('', question.question_id)}/{key}", _number(evidence[key]), answer)
         for question in week.evaluation.questions["reasoning"]
@@ -48,7 +48,7 @@ def question_totals(bank: MemoryBank, week: MemoraPersona) -> list[Total]:
 
 
 def goals_met(bank: MemoryBank, week: MemoraPersona) -> Iterator[str]:
-    """Each goal a question asks about, with what was reached, in words."""
+    """Yield each goal in a question, with the value reached, in words."""
     for question in week.evaluation.questions["reasoning"]:
         evidence = question.memory_evidence
         if "goal_value" in evidence:
@@ -65,7 +65,7 @@ def goals_met(bank: MemoryBank, week: MemoraPersona) -> Iterator[str]:
 
 
 def category_totals(bank: MemoryBank, week: MemoraPersona) -> list[Total]:
-    """Sum, count and mean of all expenses, of each sort of them, and of steps; and every goal."""
+    """Return sum, count and mean of all expenses, of each category, and of steps; and every goal."""
     values: dict[tuple[str, str | None], list[Decimal]] = defaultdict(list)
     goals = []
     for session in week.sessions:
@@ -91,7 +91,7 @@ def category_totals(bank: MemoryBank, week: MemoraPersona) -> list[Total]:
 
 
 def _answers(bank: MemoryBank, evidence: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the bank says for each number in a question's evidence, by its key."""
+    """Yield the bank's value for each number in a question's evidence, by key."""
     if "total_amount" in evidence:
         yield "total_amount", _aggregate(bank, "sum", EXPENSES)
         yield "expense_count", _aggregate(bank, "count", EXPENSES)
@@ -118,7 +118,7 @@ def _aggregate(
 
 
 def _goal(bank: MemoryBank, name: str) -> str:
-    """The values of the goals whose category or unit names what is to be reached; else whose memory does."""
+    """Return the values of the goals whose category or unit contains the name, or else whose memory does."""
     wanted = tokens(name.rsplit("_", maxsplit=1)[-1])[1]
     goals = [(entry.memory, entry.record) for entry in bank.records.list(kind="goal")]
     named = [record for _, record in goals if wanted <= tokens(f"{record.category} {record.unit}")[1]]
@@ -133,7 +133,7 @@ def _number(value: Decimal | float | str | None) -> str:
 
 
 def record_table(units: Sequence[MemoryUnit]) -> list[str]:
-    """The records of these memories by kind, category and unit: how many, and what the numbers come to."""
+    """Return the records of these memories by kind, category and unit, with their number and sum."""
     groups: dict[tuple[str, str, str], list[Decimal | str]] = defaultdict(list)
     for unit in units:
         for record in unit.records:

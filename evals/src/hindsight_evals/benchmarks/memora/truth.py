@@ -1,6 +1,7 @@
-"""The final state of a Memora week as the benchmarks of the engine count it: the tokens of each value, and whether it holds.
+"""The final state of a Memora week for the benchmarks of the engine: the tokens of each value, and whether it is still valid.
 
-The replay is that of the data set's reader (`datasets/memora_state.py`). Nothing here is ever shown to the engine.
+It replays the operations like the reader of the data set (`datasets/memora_state.py`). The engine never sees
+it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Tokens = tuple[frozenset[str], frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value of an item, and the sessions in which it was added or confirmed."""
+    """One value of an item, and the sessions that added or confirmed it."""
 
     key: Key
     numbers: frozenset[str]
@@ -27,7 +28,7 @@ class Value:
 
 
 def stem(word: str) -> str:
-    """A word without one ending: a plural, -ing or -ed. Figures are counted with it, not with `stating.stem`."""
+    """Remove one ending from a word: a plural, -ing or -ed. Published figures use this instead of `stating.stem`."""
     for ending in ("ing", "ed", "es", "s", "e"):
         if len(word) - len(ending) >= 3 and word.endswith(ending):
             return word[: -len(ending)]
@@ -35,23 +36,23 @@ def stem(word: str) -> str:
 
 
 def tokens(text: str) -> Tokens:
-    """Numbers and stemmed words of a text."""
+    """Return the numbers and stemmed words of a text."""
     return tokens_of(text, stem)
 
 
 def contains(text: str, value: Value) -> bool:
-    """Whether a text contains a value's tokens: all its numbers and two thirds of its words."""
+    """Return whether a text contains a value's tokens: all its numbers and two thirds of its words."""
     numbers, words = tokens(text)
     return value.numbers <= numbers and len(value.words & words) >= WORDS_NEEDED * len(value.words)
 
 
 def final_state(sessions: Sequence[MemoraSession], *, said_only: bool) -> list[Value]:
-    """Every value ever stated, with whether it holds after the last session.
+    """Return every value, with whether it is valid after the last session.
 
     Args:
         sessions: in order.
-        said_only: keep only those tokens of a value that the session's conversation says (the details hold more than
-            was ever told). False counts every word of the details.
+        said_only: use only the tokens of a value that occur in the session's conversation (the details
+            contain more). False uses all words of the details.
     """
     said = {session.session_id: tokens(session.said) for session in sessions}
     values = []

@@ -1,1 +1,1 @@
-"""Helpers of `engine_speed`: synthetic facts and vectors, and clocks."""
+"""Helpers of `engine_speed`: synthetic facts and vectors, and timers."""

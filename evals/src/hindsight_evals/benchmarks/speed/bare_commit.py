@@ -1,4 +1,4 @@
-"""What SQLite alone takes for a commit's rows: the same rows into a copy of the ledger, and nothing decided."""
+"""The cost of a commit's rows in SQLite alone: the same rows inserted into a copy of the ledger."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.sql import raw
 
 Rows = dict[str, list[tuple[object, ...]]]
-"""Table to the rows of it that a commit added."""
+"""The rows that a commit added, by table."""
 
 SINCE = ("revision", "created")
-"""Columns that say which commit a row came with; a table without one is asked for rows of new units or entities."""
+"""Columns with the revision of a row's commit; in tables without one, rows are selected by new units or entities."""
 
 ITS_OWN = frozenset({"banks", "commits"})
-"""What the copy writes by itself: the bank's revision is updated, and a trigger draws the commit's token."""
+"""Tables that the copy updates itself: the bank's revision, and the commit's token, which a trigger writes."""
 
 _MENTIONED = "UPDATE entities SET mentions = mentions + 1, last_seen = last_seen WHERE id = ?"
 
 
 class BareCommits:
-    """A copy of a ledger with one bank, which takes what each commit to the original added.
+    """A copy of a ledger with one bank, into which the rows of each commit to the original are inserted.
 
-    It is opened as the original is, so that schema, pragmas and disk are the same.
+    It is opened like the original, with the same schema, pragmas and disk.
 
     Args:
         original: the data directory.
@@ -47,11 +47,11 @@ class BareCommits:
         self._last = self._highest()
 
     def close(self) -> None:
-        """Let go of the original."""
+        """Close the connection to the original."""
         self._source.close()
 
     def milliseconds(self) -> tuple[float, int]:
-        """Commit to the copy what was added to the original since the last call; how long it took, and how many rows."""
+        """Commit to the copy the rows added to the original since the last call; return milliseconds and the number of rows."""
         revision, rows = self._new_rows()
         entities = [(row[self._columns["mentions"].index("entity")],) for row in rows.get("mentions", ())]
         statements = {
@@ -67,7 +67,7 @@ class BareCommits:
         return (time.perf_counter() - started) * 1000, sum(map(len, rows.values()))
 
     def _highest(self) -> dict[str, int]:
-        """The highest row ids of units and entities."""
+        """Return the highest row ids of units and entities."""
         return {
             table: self._source.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()[0]
             for table in ("units", "entities")
@@ -84,7 +84,7 @@ class BareCommits:
         return revision, {table: rows for table, rows in found.items() if rows}
 
     def _added(self, table: str, columns: list[str], revision: int) -> str:
-        """What is true of the rows the last commit added; empty for a table of which it adds none."""
+        """Return the SQL condition for the rows added by the last commit; empty for a table without such rows."""
         if table in ITS_OWN:
             return ""
         for column in SINCE:
@@ -100,7 +100,7 @@ class BareCommits:
 
 @contextmanager
 def bare_commits(original: Path, copy: Path) -> Iterator[BareCommits]:
-    """Bare commits into a copy of the ledger in `original`, made now in the folder `copy`."""
+    """Copy the ledger of `original` into the folder `copy`, and yield its bare commits."""
     copy.mkdir()
     with (
         closing(sqlite3.connect(original / LEDGER_FILE)) as source,

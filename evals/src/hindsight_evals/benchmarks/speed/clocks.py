@@ -1,4 +1,4 @@
-"""What things cost: stages timed from outside, percentiles, memory."""
+"""Measurements: duration of stages, percentiles, memory."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ STAGES = {
     "- into the graph": f"{INDEXES}.graph.RustworkxMemoryGraph.add",
     "- into the columns": "hindsight_integrations.indexes.projection.ColumnFollower.follow",
 }
-"""Steps of a retain and the functions they are; an indented one is part of the one above it."""
+"""The functions of each step of retain; an indented step is part of the one above it."""
 
 
 @contextmanager
 def retain_stages() -> Iterator[dict[str, float]]:
-    """Seconds spent in each step of retain inside the block, filled as it runs."""
+    """Yield seconds spent in each step of retain within the block, updated as it runs."""
     seconds = dict.fromkeys(STAGES, 0.0)
     with ExitStack() as stack:
         for name, target in STAGES.items():
@@ -63,7 +63,7 @@ def _timed(function: Callable[P, R], name: str, seconds: dict[str, float]) -> Ca
 
 
 def milliseconds(work: Callable[[], object], times: int, *, warm: int = 2) -> list[float]:
-    """How long `work` takes, each time."""
+    """Return the milliseconds of each call of `work`."""
     found = []
     for turn in range(warm + times):
         started = time.perf_counter()
@@ -74,15 +74,15 @@ def milliseconds(work: Callable[[], object], times: int, *, warm: int = 2) -> li
 
 
 def percentiles(values: Sequence[float]) -> dict[str, float]:
-    """p50 and p95, rounded to a hundredth."""
+    """Return p50 and p95, rounded to a hundredth."""
     cuts = statistics.quantiles(values, n=20, method="inclusive")
     return {"p50": round(statistics.median(values), 2), "p95": round(cuts[18], 2)}
 
 
 def memory_megabytes() -> dict[str, int]:
-    """Memory of this process: resident in all, and the anonymous part of it, which no file stands behind.
+    """Return this process's memory: resident, and its anonymous part, which is not backed by files.
 
-    Where the system does not tell (it is Linux that does), the most that was resident, for both.
+    On systems other than Linux, both are the maximum resident memory.
     """
     rollup = Path("/proc/self/smaps_rollup")
     if rollup.exists():
@@ -96,7 +96,7 @@ def memory_megabytes() -> dict[str, int]:
 
 
 def timed(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> tuple[float, R]:
-    """Milliseconds of one call, and what it returned."""
+    """Return the milliseconds of one call, and its result."""
     started = time.perf_counter()
     found = work(*args, **kwargs)
     return (time.perf_counter() - started) * 1000, found

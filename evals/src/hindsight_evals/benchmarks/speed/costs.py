@@ -1,4 +1,4 @@
-"""Models whose cost is known or real while what they say is synthetic."""
+"""Models with synthetic results and a known or real cost."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from hindsight_integrations.models.protocols import Reranker
 
 
 class RealQueryCost(SyntheticEmbedder):
-    """Synthetic vectors, but a question costs what the real model takes to embed it, inside the recall that asks."""
+    """Synthetic vectors; embedding a question takes as long as with the real model."""
 
     def __init__(self, real: OnnxEmbedder) -> None:
         super().__init__()
         self._real = real
 
     def embed_query(self, text: str) -> Vector:
-        """The synthetic vector (dimension,), after the real embedding was made and thrown away."""
+        """Embed with the real model, discard the result, and return the synthetic vector (dimension,)."""
         self._real.embed_query(text)
         return super().embed_query(text)
 
 
 class TimedReranker:
-    """Another reranker, with the milliseconds of each batch it scored in `batches`."""
+    """A wrapper of a reranker that records the milliseconds of each scored batch in `batches`."""
 
     def __init__(self, inner: Reranker) -> None:
         self._inner = inner
@@ -33,11 +33,11 @@ class TimedReranker:
 
     @property
     def name(self) -> str:
-        """The inner one's name."""
+        """The name of the wrapped reranker."""
         return self._inner.name
 
     def score(self, query: str, texts: Sequence[str]) -> FloatArray:
-        """The inner one's scores (n,)."""
+        """Return the scores (n,) of the wrapped reranker."""
         took, scores = timed(self._inner.score, query, texts)
         self.batches.append(took)
         return scores

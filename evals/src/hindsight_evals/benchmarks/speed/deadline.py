@@ -1,7 +1,7 @@
-"""Whether reranking keeps its deadline: with a reranker of known cost, and with the real one.
+"""Whether reranking keeps its deadline, with a reranker of known cost and with the real one.
 
-A batch that would overrun is not begun, so a reranker of even cost ends within the deadline (the first batch is always
-scored); the real one, whose batches vary, may overrun by part of one batch.
+A batch that would exceed the deadline is not started, so a reranker with constant cost ends within it (the
+first batch is always scored). With the real one, whose batches vary, the last batch may end late.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from hindsight_integrations.recall.rerank import BATCH
 
 FACTS, QUESTIONS = 500, 6
 DEADLINES = (100.0, 300.0, 1000.0)  # milliseconds
-COSTS = (2.0, 10.0, 20.0)  # milliseconds a pair, of the double
+COSTS = (2.0, 10.0, 20.0)  # milliseconds per pair, of the test reranker
 LIGHT = StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5)
 Row = dict[str, float | str | bool]
 
 
 class SleepingReranker:
-    """Counts the words that question and text share, and takes `cost` milliseconds a pair for it."""
+    """Scores by the number of common words of question and text, and takes `cost` milliseconds per pair."""
 
     name = "sleeping-reranker"
 
@@ -40,14 +40,14 @@ class SleepingReranker:
         self._cost = cost
 
     def score(self, query: str, texts: Sequence[str]) -> FloatArray:
-        """Scores (n,), float32."""
+        """Return scores (n,), float32."""
         time.sleep(self._cost * len(texts) / 1000)
         wanted = set(query.casefold().split())
         return np.array([len(wanted & set(text.casefold().split())) for text in texts], np.float32)
 
 
 def measured() -> list[Row]:
-    """For each reranker and deadline the worst of a few recalls with the highest budget (60 candidates)."""
+    """Return the slowest of a few recalls with the highest effort (60 candidates), for each reranker and deadline."""
     real = OnnxCrossEncoder()
     real.score("warm", ["up"])
     sleeping: dict[str, Reranker] = {f"{cost:g} ms a pair": SleepingReranker(cost) for cost in COSTS}
@@ -70,7 +70,7 @@ def _fill(folder: Path) -> list[str]:
 
 
 def _worst(folder: Path, questions: list[str], name: str, reranker: Reranker, deadline: float) -> Row:
-    """The slowest rerank stage, with the batches it scored and whether it kept its promise."""
+    """Return the slowest rerank stage with its batches, and whether it kept the deadline."""
     timed = TimedReranker(reranker)
     config = HindsightConfig(storage=LIGHT, recall=RecallConfig(rerank_deadline_ms=deadline))
     rows: list[Row] = []
@@ -87,7 +87,7 @@ def _worst(folder: Path, questions: list[str], name: str, reranker: Reranker, de
 
 
 def _row(name: str, deadline: float, elapsed: float, batches: list[float], candidates: int) -> Row:
-    """One recall; it may take one batch longer than the deadline at most."""
+    """Return the row of one recall; it may exceed the deadline by one batch."""
     return {
         "reranker": name,
         "deadline_ms": deadline,
@@ -101,7 +101,7 @@ def _row(name: str, deadline: float, elapsed: float, batches: list[float], candi
 
 
 def show(rows: list[Row]) -> None:
-    """The rows as a table."""
+    """Print the rows as a table."""
     print("\nrerank deadline, the slowest of", QUESTIONS, "recalls each, ms")
     print(f"  {'reranker':42}{'deadline':>9}{'elapsed':>9}{'batches':>9}{'slowest':>9}  ")
     for row in rows:

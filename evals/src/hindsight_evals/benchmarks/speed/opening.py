@@ -1,4 +1,4 @@
-"""Opening a filled bank in a process of its own: until the first answer, cold and warm, and what 200 questions leave in memory."""
+"""Open a filled bank in its own process: seconds to the first answer, cold and warm, and memory after 200 questions."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from hindsight_evals.benchmarks.speed.synthetic import END
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.models.onnx import OnnxEmbedder
 
-QUESTIONS = 200  # asked before memory is read
+QUESTIONS = 200  # number of questions before memory is measured
 OTHER = "What did Anna buy in Lisbon in May 2024?"
 
 
 def opened(folder: str, bank: str, questions: list[tuple[str, str]]) -> dict[str, object]:
-    """Seconds and megabytes of opening a bank in this process, which must be a new one.
+    """Measure the seconds and megabytes of opening a bank in this process, which must be a new one.
 
-    Cold: with the imports, the embedding model and the JVM yet to come; the files are in the system's cache all the same.
-    Warm: those have been used by another bank. The graph is not in either, unless the first question walks it: it is
-    timed with the first question that names somebody.
+    Cold includes the imports and the loading of the embedding model and the JVM; the files are in the
+    system's cache. Warm: another bank has used them. Neither includes the graph, unless the first question
+    uses it; it is timed with the first question that names a person.
 
     Args:
-        folder: a data directory with the bank in it.
+        folder: the data directory with the bank.
         bank: its id.
-        questions: (kind, text); the first is the one that the first answer is to.
+        questions: (kind, text); the first one is the first question.
     """
     cold = _first_answer(folder, bank, questions[0][1], None)
     embedder = RealQueryCost(OnnxEmbedder())
@@ -56,7 +56,7 @@ def opened(folder: str, bank: str, questions: list[tuple[str, str]]) -> dict[str
 
 
 def _first_answer(folder: str, bank: str, question: str, embedder: RealQueryCost | None) -> float:
-    """Seconds from nothing to the first answer."""
+    """Return the seconds from opening to the first answer."""
     started = time.perf_counter()
     with _engine(folder, embedder or RealQueryCost(OnnxEmbedder())) as hindsight:
         hindsight.bank(bank).recall(question, query_timestamp=END)
@@ -68,13 +68,13 @@ def _engine(folder: str, embedder: RealQueryCost) -> Hindsight:
 
 
 def _size(part: Path) -> float:
-    """Megabytes of a file, or of all files in a folder."""
+    """Return the megabytes of a file, or of all files in a folder."""
     files = part.rglob("*") if part.is_dir() else [part]
     return sum(file.stat().st_size for file in files if file.is_file()) / 1e6
 
 
 def show(found: dict[str, object]) -> None:
-    """The figures in lines."""
+    """Print the figures."""
     print(
         f"  opened to first answer: {found['warm_s']} s warm, {found['cold_s']} s cold; "
         f"first question that walks the graph {found['first_walk_s']} s"

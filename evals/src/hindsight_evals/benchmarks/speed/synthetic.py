@@ -1,6 +1,6 @@
-"""Synthetic memories: seeded facts with topics, names and dates, and an embedder that places them by topic.
+"""Synthetic memories: seeded facts with topics, names and dates, and an embedder with clusters of topics.
 
-They cost what real memories cost; they say nothing about the quality of retrieval.
+Their cost is that of real memories; retrieval quality cannot be measured with them.
 """
 
 from __future__ import annotations
@@ -21,18 +21,16 @@ from hindsight_integrations.model.arrays import Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.requests import Message
 
-DIMENSION = 384  # as bge-small
-TOPICS = 300  # clusters of vectors, as in the stack measurements this follows
-WORDS = 42  # of a fact, on average
+DIMENSION = 384  # like bge-small
+TOPICS = 300  # number of clusters of vectors, as in earlier measurements of the stack
+WORDS = 42  # mean number of words in a fact
 VOCABULARY = 20_000
-NAMES_PER_FACT = 0.1  # distinct entities a fact brings along; popularity is Zipf
-FACTS_PER_MESSAGE = 5  # the paper's 2 to 5 facts an exchange
-DAYS = 3 * 365  # the conversation's length, however many facts
+NAMES_PER_FACT = 0.1  # distinct entities added per fact; their popularity follows Zipf's law
+FACTS_PER_MESSAGE = 5  # 2 to 5 facts per exchange in the paper
+DAYS = 3 * 365  # duration of the conversation, regardless of the number of facts
 BEGIN = datetime(2022, 1, 1, tzinfo=UTC)
 END = BEGIN + timedelta(days=DAYS)
-THRESHOLDS = Thresholds(
-    semantic_link=0.822, channel_floor=0.466, duplicate=0.966
-)  # as calibrated for bge-small
+THRESHOLDS = Thresholds(semantic_link=0.822, channel_floor=0.466, duplicate=0.966)  # calibrated for bge-small
 
 _TOPIC = re.compile(r"topic(\d+)")
 _SYLLABLES = [
@@ -60,10 +58,11 @@ _SYLLABLES = [
 
 
 class SyntheticEmbedder:
-    """Vectors without a model: the same text always has the same one, and texts of a topic lie together.
+    """Deterministic vectors without a model; texts of the same topic have similar vectors.
 
-    Half of each vector is common to all, as with real embedders (cosine 0.5 between strangers); the rest is shared
-    between the topic and the text's own noise. `seconds` adds up the time spent, so that it can be left out.
+    Half of each vector is common to all, as with real embedders (cosine 0.5 between unrelated texts); the
+    rest is divided between the topic and noise specific to the text. `seconds` is the total time spent here,
+    so that it can be subtracted.
     """
 
     def __init__(self) -> None:
@@ -74,18 +73,18 @@ class SyntheticEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Its name, and bge-small's thresholds."""
+        """The embedder's name, with bge-small's thresholds."""
         return EmbedderIdentity("synthetic", DIMENSION, "", THRESHOLDS)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Vectors (n, dimension), float32, unit norm."""
+        """Return vectors (n, dimension), float32, unit norm."""
         started = time.perf_counter()
         vectors = np.array([self._vector(text) for text in texts], np.float32).reshape(-1, DIMENSION)
         self.seconds += time.perf_counter() - started
         return vectors
 
     def embed_query(self, text: str) -> Vector:
-        """Vector (dimension,), float32, unit norm."""
+        """Return a vector (dimension,), float32, unit norm."""
         vector: Vector = self.embed_documents([text])[0]
         return vector
 
@@ -101,7 +100,7 @@ class SyntheticEmbedder:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One retain: messages, and the facts extracted from them."""
+    """The input of one retain: messages, and the facts extracted from them."""
 
     messages: list[Message]
     facts: list[dict[str, Any]]
@@ -111,7 +110,7 @@ class World:
     """A seeded source of facts and questions about them.
 
     Args:
-        facts: how many facts there will be; sets how many names are known.
+        facts: total number of facts, which determines the number of names.
     """
 
     def __init__(self, facts: int, seed: int = 7) -> None:
@@ -123,7 +122,7 @@ class World:
         self._name_odds = _zipf(len(self._names))
 
     def batches(self, size: int, *, begin: int = 0, end: int | None = None) -> Iterator[Batch]:
-        """The facts from `begin` up to `end` (all, if None) in time order, `size` (or fewer, at the end) a retain."""
+        """Yield the facts from `begin` to `end` (None for all) in order of time, `size` (or fewer, at the end) per retain."""
         end = self._facts if end is None else end
         for first in range(begin, end, size):
             count = min(size, end - first)
@@ -132,7 +131,7 @@ class World:
             yield Batch(messages, facts)
 
     def questions(self, count: int) -> list[tuple[str, str]]:
-        """(kind, text): plain, with a name, and with a time expression, in turn."""
+        """Return (kind, text) pairs: alternately plain, with a name, and with a time expression."""
         kinds = ("plain", "name", "time")
         return [(kinds[n % 3], self._question(kinds[n % 3])) for n in range(count)]
 
@@ -182,7 +181,7 @@ class World:
 
 
 def _zipf(count: int) -> list[float]:
-    """Cumulative weights 1 / rank."""
+    """Return cumulative weights 1 / rank."""
     return list(accumulate(1.0 / rank for rank in range(1, count + 1)))
 
 
@@ -191,7 +190,7 @@ def _word(random: Random) -> str:
 
 
 def _names(random: Random, count: int) -> list[str]:
-    """Distinct given name and surname pairs."""
+    """Return distinct pairs of given name and surname."""
     found: dict[str, None] = {}
     while len(found) < count:
         found[f"{_word(random).title()} {_word(random).title()}{random.choice(_SYLLABLES)}"] = None

@@ -1,1 +1,1 @@
-"""Agents on checkpointed graphs: long threads, killed ones, and many at once."""
+"""Agents on checkpointed graphs: in long threads, with kills, and many concurrently."""

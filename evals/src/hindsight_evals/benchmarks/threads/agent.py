@@ -1,9 +1,9 @@
-"""An agent that checkpoints its steps in SQLite and remembers its turns: killed where it is told to be, it goes on when run again.
+"""An agent that checkpoints its steps in SQLite and remembers its turns; it can kill itself at planned points and continue later.
 
     python -m threads.agent FOLDER [--turns 1000] [--window 40] [--durability sync] [--light] [--die POINT@TURN ...]
 
-What is said in each turn is known, so that whatever was killed can be compared with a run that was not. It says the number of
-each turn that is done.
+The messages of each turn are deterministic, so that a killed run can be compared with another. It prints the
+number of each finished turn.
 """
 
 # No `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
@@ -42,12 +42,12 @@ CONFIG: RunnableConfig = {"configurable": {"thread_id": "log"}}
 
 @dataclass(slots=True)
 class Deaths:
-    """Where a process kills itself, each time once however often it comes there.
+    """The points at which a process kills itself, once each.
 
     Attributes:
-        folder: which keeps what it died of.
-        planned: (point, turn).
-        turn: the turn under way.
+        folder: the folder with a record of past kills.
+        planned: (point, turn) pairs.
+        turn: the current turn.
     """
 
     folder: Path
@@ -55,7 +55,7 @@ class Deaths:
     turn: int = 0
 
     def at(self, point: str) -> None:
-        """Die here, if it is planned and has not been done."""
+        """Kill the process if this is planned and has not happened yet."""
         death = self.folder / f"died {point} of turn {self.turn}"
         if (point, self.turn) in self.planned and not death.exists():
             death.touch()
@@ -64,15 +64,15 @@ class Deaths:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """How an agent runs.
+    """The settings of an agent.
 
     Attributes:
-        folder: of its checkpoints and memory.
-        turns: after how many it is done.
-        window: how many messages stay in the state; older ones are removed.
-        durability: LangGraph's: "sync", "async" or "exit".
+        folder: the folder of its checkpoints and memory.
+        turns: number of turns to run.
+        window: number of messages in the state; older ones are removed.
+        durability: LangGraph's durability: "sync", "async" or "exit".
         light: exact numpy and FTS5 instead of Chroma and Lucene.
-        deaths: (point, turn) at which its process kills itself.
+        deaths: (point, turn) pairs at which the process kills itself.
     """
 
     folder: Path
@@ -83,7 +83,7 @@ class Agent:
     deaths: Sequence[tuple[str, int]] = ()
 
     def run(self, done: Callable[[int], object]) -> None:
-        """Take the turns that are left; `done` is told each."""
+        """Run the remaining turns; call `done` with each."""
         with (
             opened(self.folder, light=self.light) as hindsight,
             SqliteSaver.from_conn_string(str(self.folder / "checkpoints.sqlite")) as saver,
@@ -91,7 +91,7 @@ class Agent:
             graph = conversing(
                 create_retain_node(hindsight.bank(BANK)), saver, self.window, Deaths(self.folder, self.deaths)
             )
-            if graph.get_state(CONFIG).next:  # a run that was killed
+            if graph.get_state(CONFIG).next:  # continue a killed run
                 graph.invoke(None, CONFIG, durability=self.durability)
             for turn in range(next_turn(graph), self.turns + 1):
                 graph.invoke({"messages": [asked(turn)]}, CONFIG, durability=self.durability)
@@ -99,10 +99,11 @@ class Agent:
 
 
 def next_turn(graph: Graph) -> int:
-    """The turn to ask for.
+    """Return the next turn to run.
 
-    A run that is killed right after its input was taken leaves a checkpoint that says nothing is next, and a message
-    without an answer that the next input would discard: it is asked for again, under its id.
+    A run that is killed immediately after its input leaves a checkpoint without a next node, and a message
+    without an answer, which the next input would discard. So that turn is run again, with the same message
+    id.
     """
     messages = graph.get_state(CONFIG).values.get("messages", ())
     answered = bool(messages) and messages[-1].type == "ai"
@@ -110,14 +111,14 @@ def next_turn(graph: Graph) -> int:
 
 
 def conversing(retain: Any, saver: Any, window: int, deaths: Deaths) -> Graph:  # noqa: ANN401 - any node, any saver
-    """A graph that answers, retains, and has a node after it.
+    """Build a graph that answers, retains, and has a node after that.
 
     Args:
-        retain: the node that retains; it dies before and after its work as part of the same node, so between the commit
-            of the memories and the checkpoint that would say they are committed.
+        retain: the node that retains; kills before and after it are in the same node, that is, between the
+            commit of the memories and the next checkpoint.
         saver: the checkpointer.
-        window: how many messages stay in the state.
-        deaths: where the process kills itself.
+        window: number of messages in the state.
+        deaths: the planned kills.
     """
 
     def answer(state: MessagesState) -> dict[str, Any]:
@@ -152,31 +153,31 @@ def conversing(retain: Any, saver: Any, window: int, deaths: Deaths) -> Graph:  
 
 
 def asked(turn: int) -> HumanMessage:
-    """What the user says in a turn."""
+    """Return the user's message of a turn."""
     text = f"On day {turn} of the season Kari moored boat {turn * 7} at pier {turn % 90}."
     return HumanMessage(text, id=f"user-{turn}")
 
 
 def answer_of(turn: int) -> str:
-    """The answer to it; its message gets an id of LangGraph's, another one each time it is made."""
+    """Return the answer of a turn; its message gets a new id from LangGraph each time."""
     return f"I wrote line {turn} into the log book and sent bill {turn * 3} to the owner."
 
 
 def turn_of(messages: Sequence[BaseMessage]) -> int:
-    """The turn that a conversation has come to; 0 before the first."""
+    """Return the last turn in the conversation; 0 before the first."""
     ids = [str(each.id) for each in messages if each.type == "human"]
     return int(ids[-1].removeprefix("user-")) if ids else 0
 
 
 def opened(folder: Path, *, light: bool) -> Hindsight:
-    """The engine, with vectors by hashing, so that what is measured is not the embedder."""
+    """Open the engine with hash vectors, so that the embedder is not measured."""
     exact = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)
     config = HindsightConfig(storage=exact) if light else HindsightConfig()
     return Hindsight.open(folder / "memory", embeddings=HashEmbedder(), reranker=None, config=config)
 
 
 def remembered(folder: Path, *, light: bool) -> Memories:
-    """Every memory's text and whether it is closed, with how often it is there."""
+    """Return the number of memories for each text and validity."""
     with opened(folder, light=light) as hindsight:
         units = hindsight.bank(BANK).iterate_units(include_invalidated=True)
         return Counter((unit.text, unit.closed_at is not None) for unit in units)

@@ -1,4 +1,4 @@
-"""Agents in processes of their own, killed from within or from without until they are done."""
+"""Agents in their own processes, which are killed by themselves or by another process until they finish."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 
 from hindsight_evals.benchmarks.threads.agent import Agent, remembered
 
-SECONDS = 300.0  # without a turn done in as many, a process hangs
+SECONDS = 300.0  # seconds without a finished turn after which a process is considered hung
 
 
 def killed_within(agent: Agent) -> list[int]:
-    """Run an agent again and again until it is done; the exit codes of its processes."""
+    """Run an agent repeatedly until it finishes; return the exit codes of its processes."""
     codes: list[int] = []
     while not codes or codes[-1] == -signal.SIGKILL:
         codes.append(_life(agent))
@@ -26,7 +26,7 @@ def killed_within(agent: Agent) -> list[int]:
 
 
 def killed_without(agent: Agent, every: int, seed: int) -> int:
-    """Run an agent, killed at any moment of a turn whenever so many were done since the last time; how many kills there were."""
+    """Run an agent until it finishes, and kill it at a random moment after every few turns; return the number of kills."""
     rng, kills = random.Random(seed), 0
     while _life(agent, turns=every, seconds=rng.uniform(0.0, 0.05)) == -signal.SIGKILL:
         kills += 1
@@ -34,7 +34,7 @@ def killed_without(agent: Agent, every: int, seed: int) -> int:
 
 
 def difference(killed: Agent, whole: Agent) -> dict[str, Any]:
-    """What the memories of two agents have not in common, and how many there are."""
+    """Return the differences between the memories of two agents, and their number."""
     left = remembered(killed.folder, light=killed.light)
     expected = remembered(whole.folder, light=whole.light)
     return {
@@ -46,13 +46,13 @@ def difference(killed: Agent, whole: Agent) -> dict[str, Any]:
 
 
 def in_folder(agent: Agent, folder: Path) -> Agent:
-    """The same agent elsewhere, that dies of nothing."""
+    """Return the same agent with another folder and without planned kills."""
     folder.mkdir(parents=True)
     return replace(agent, folder=folder, deaths=())
 
 
 def _life(agent: Agent, turns: int | None = None, seconds: float = 0.0) -> int:
-    """One process of an agent, killed so many seconds after so many turns; its exit code."""
+    """Run one process of an agent, kill it some seconds after some turns, and return its exit code."""
     context = _forking()
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(agent, theirs))
@@ -76,7 +76,7 @@ def _life(agent: Agent, turns: int | None = None, seconds: float = 0.0) -> int:
 
 
 def _forking() -> ForkServerContext:
-    """Processes that are forked from one that has imported everything."""
+    """Return a context that forks processes from one with all imports."""
     names = ("threads.killing", "langgraph_threads")
     set_forkserver_preload([f"hindsight_evals.benchmarks.{name}" for name in names])
     return get_context("forkserver")
