@@ -174,11 +174,15 @@ evals-public: .venv-evals/.ready ## the same on LOCOMO=path LONGMEMEVAL=path MEM
 docs: .venv-docs/.ready ## the documentation site, with its links checked, into build/site
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet -f site/mkdocs.yml
 
-licences: $(READY) ## licences of the dependencies and an SBOM, into build/licences
+# What a user installs, without our tools and without torch.
+.venv-licences/.ready: NEEDS = ".[langgraph,langchain,llamaindex,openai,offline,server,postgres]" $(JAVA)
+.venv-licences/.ready: PLAIN = $(LUCENE)
+
+licences: $(READY) .venv-licences/.ready ## licences of the dependencies and an SBOM, into build/licences
 	$(BIN)/python $(PIP_INSTALL) pip-licenses cyclonedx-bom
 	mkdir -p build/licences
-	$(BIN)/pip-licenses --format=markdown --order=license --with-urls --output-file=build/licences/dependencies.md
-	$(BIN)/cyclonedx-py environment .venv --pyproject pyproject.toml --output-reproducible -o build/licences/sbom.json
+	$(BIN)/pip-licenses --python .venv-licences/bin/python --format=markdown --order=license --with-urls --output-file=build/licences/dependencies.md
+	$(BIN)/cyclonedx-py environment .venv-licences --pyproject pyproject.toml --output-reproducible -o build/licences/sbom.json
 
 clean:            ## remove the environments
 	rm -rf .venv .venv-*

@@ -1,5 +1,7 @@
-"""What a user of LlamaIndex expects of what memory puts into a prompt: nothing where it knows nothing, lists whole or marked
-cut. Written from the purpose alone, with the packaged models."""
+"""Memories in prompts of LlamaIndex users: none about unknown topics, and lists that are complete or marked as cut.
+
+Written without knowledge of the code, with the packaged models.
+"""
 
 from __future__ import annotations
 

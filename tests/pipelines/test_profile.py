@@ -269,7 +269,7 @@ def test_history_tells_every_change_and_restore_goes_back(light: Hindsight, cloc
 @every_row(
     ("number", "message"),
     [
-        (2, "number: there is no change 2. Pass a number from profile.history"),
+        (2, "number: the profile has no change number 2. Pass a number from profile.history"),
         (0, "number: 0 is"),
         (-1, "number: -1 is"),
         ("1", "number: '1' is not a whole number"),

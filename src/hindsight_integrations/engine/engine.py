@@ -52,7 +52,8 @@ class Storage:
         erase_chats: function that erases the chat history of a bank.
         names: name of the backend by role.
         close: function that closes every storage backend, including the ledger.
-        holder: who holds the indexes, if the ledger must register it; None for a data directory and for read-only engines.
+        holder: the holder under which copies of banks are registered; None for a data directory and for
+            read-only engines.
     """
 
     open_indexes: Callable[[BankHeader], Indexes]
@@ -183,7 +184,7 @@ class Engine:
         """Erase expired items of all banks, and remove the bytes of deleted items from the files."""
         services = self._services
         for name in await services.workers.read(services.ledger.items.expired_banks, services.clock.now()):
-            with suppress(BankNotFound):  # forgotten after the names were read
+            with suppress(BankNotFound):  # the bank was forgotten after the names were read
                 header = await services.workers.read(services.ledger.bank, name)
                 await settle_items(BankContext(header, self._banks, services))
 
@@ -193,7 +194,7 @@ class Engine:
         if services.config.retention == RetentionConfig():
             return
         for header in await services.workers.read(services.ledger.banks):
-            with suppress(BankNotFound):  # forgotten after the names were read
+            with suppress(BankNotFound):  # the bank was forgotten after the names were read
                 context = BankContext(header, self._banks, services)
                 await context.services.workers.write(forget_expired, context)
 
@@ -218,7 +219,7 @@ class Engine:
 
     def _forget_bank(self, header: BankHeader) -> ForgetReceipt:
         ledger, name = self._services.ledger, header.name
-        # Indexes first: if the process is killed, the ledger still has the bank, and the call can be repeated.
+        # Indexes first: after a kill, the ledger still contains the bank, and the call can be repeated.
         with self._banks.forgetting(header):
             receipt = ledger.erasure.drop_bank(name)
         clean = ledger.erasure.scrub() is Scrub.CLEAN
@@ -297,7 +298,7 @@ class Engine:
                 "cannot be called from the engine's worker, which it would stop",
                 "Call it from another thread.",
             )
-        # Close on a separate thread, because Ctrl-C can interrupt the main thread anywhere. Python waits for it at exit.
+        # On a separate thread, because Ctrl-C can interrupt the main thread anywhere; Python waits for it at exit.
         closer = ThreadPoolExecutor(1, thread_name_prefix="hindsight-close")
         try:
             closing = closer.submit(self._release)
@@ -313,9 +314,9 @@ class Engine:
                 return
             self._closed = True
             if self._worker is not None:
-                self._worker.stop()  # first, because stopping returns leases and this needs the other workers
+                self._worker.stop()  # first, because it returns leases, which needs the other workers
             self._workers.close()
-            with ExitStack() as closing:  # if a callback fails, the others still run
+            with ExitStack() as closing:  # if one callback fails, the others still run
                 closing.callback(self._storage.close)
                 closing.callback(self._banks.close)
             self._released = True
@@ -334,7 +335,7 @@ class Engine:
         """Start the worker, and notify it of every write."""
         worker = self._worker = Worker(self._services, self._banks)
         self._services = replace(self._services, workers=HeardWorkers(self._workers, worker.call))
-        # The worker has no reference to the engine, and ends if the engine is garbage-collected without being closed.
+        # The worker does not refer to the engine, so it ends if an engine is garbage-collected without `close`.
         weakref.finalize(self, worker.dismiss).atexit = False
 
     def _examine(self, deep: bool) -> Health:
@@ -371,7 +372,7 @@ def _abandon_all() -> None:
         engine._abandon()  # noqa: SLF001 - the module's own class
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+if hasattr(os, "register_at_fork"):  # missing on Windows, which has no fork
     os.register_at_fork(after_in_child=_abandon_all)
 
 

@@ -62,7 +62,7 @@ class Wakeups:
         """Wake the coroutine."""
         loop = self._loop
         if loop is not None:
-            with suppress(RuntimeError):  # the loop was just closed
+            with suppress(RuntimeError):  # the loop was closed
                 loop.call_soon_threadsafe(self._called.set)
 
     def stop(self) -> None:
@@ -207,7 +207,9 @@ class Draining:
                 outage = self._outage
                 if not outage.failures or outage.failures >= PATIENCE or time.monotonic() >= outage.until:
                     return True
-                return await self._due(self._able(), ()) != 0  # retry tasks whose model failed
+                return (
+                    await self._due(self._able(), ()) != 0
+                )  # at 0, a due task waits for the model to recover
             case Until.NOTHING_WAITS:
                 return sleep is None
             case Until.STOPPED:
@@ -342,22 +344,22 @@ class Worker:
         try:
             work = loop.create_task(self._supervised())
             while not work.done():
-                # A model or embedder may raise one of these, which ends the loop; awaiting the task raises the error again.
+                # A model or embedder may raise these, which ends the loop; awaiting the task raises the error again.
                 with suppress(SystemExit, KeyboardInterrupt):
                     loop.run_until_complete(work)
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
-            loop.close()  # without waiting for model calls on its threads
+            loop.close()  # does not wait for model calls on its threads
 
     async def _supervised(self) -> None:
         self._wakeups.listen()
         while not self._wakeups.stopped:
             erasing = asyncio.create_task(self._apply_erasures())
-            # Catch every exception, so that the worker never ends without reporting why.
+            # Catches every exception, so that the worker never ends without a report.
             (outcome,) = await asyncio.gather(self._draining.run(Until.STOPPED), return_exceptions=True)
             erasing.cancel()
             await asyncio.gather(erasing, return_exceptions=True)
-            if isinstance(outcome, EngineClosed):  # the process is ending and its engine was not closed
+            if isinstance(outcome, EngineClosed):  # the process ends without `close`
                 self._wakeups.stop()
             elif isinstance(outcome, BaseException):
                 await self._rest(outcome)
