@@ -34,6 +34,7 @@ from hindsight_integrations import (
     InvalidRequest,
     ModelUnavailable,
 )
+from hindsight_integrations.config import RetentionConfig
 from hindsight_integrations.engine.worker import Draining
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.testing.doubles import HashEmbedder
@@ -242,3 +243,14 @@ def test_a_forgotten_bank_stops_nobody(
     assert "bank 0" not in engine.banks()
     assert texts(engine, 0) == []
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_a_worker_erases_what_is_too_old(opened: Opened, reader: Reader, tmp_path: Path) -> None:
+    """Memories older than the retention limit are erased when a process with a worker starts."""
+    engine = opened(tmp_path)
+    engine.bank("alice").retain("An old note.", timestamp="2001-01-01", document_id="old")
+    engine.bank("alice").retain("A new note.", document_id="new")
+    engine.close()
+    engine = opened(tmp_path, worker=True, config=config(retention=RetentionConfig(days=365)))
+    until(lambda: engine.bank("alice").count() == 1)
+    assert [unit.text for unit in engine.bank("alice").units()] == ["A new note."]
