@@ -71,6 +71,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+on_files.mkdocs_priority = 100  # type: ignore[attr-defined] # before llmstxt, which looks for the pages of llms.txt
+
+
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Replace links to files by links to pages, and insert the lists that are generated from the code."""
     for mark, listed in LISTS.items():
@@ -212,7 +215,7 @@ def messages() -> dict[str, list[tuple[str, str]]]:
             first, *parts = [_readable(part) for part in rest.split(" | ")]
             remedy = parts.pop() if len(parts) > 1 else ""
             row = (": ".join(filter(None, [first, *parts])), remedy)
-            if row not in found.setdefault(name, []):
+            if any(re.search(r"\w", cell) for cell in row) and row not in found.setdefault(name, []):
                 found[name].append(row)
     return found
 

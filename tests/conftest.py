@@ -1,4 +1,4 @@
-"""What all tests share: no network beyond this machine, and engines that clean up after themselves."""
+"""Shared by all tests: no network beyond this machine, and engines that clean up after themselves."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywo
 
 Opener = Callable[..., Hindsight]
 
-# Programs that tests start import the helpers of tests/support as the tests do.
+# Programs that tests start import the helpers in tests/support as the tests do.
 os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, (str(Path(__file__).parent / "support"), os.environ.get("PYTHONPATH")))
 )
 
-# How long an example takes says more of the machine than of the code.
+# The run time of an example depends more on the machine than on the code.
 settings.register_profile("busy", deadline=None, max_examples=30)
 settings.load_profile("busy")
 
 
 def pytest_collection_finish() -> None:
-    """Leave what the imports made, which lives as long as the process, out of every later garbage collection."""
+    """Exclude objects from imports, which live as long as the process, from all later garbage collections."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def clock() -> FrozenClock:
-    """A clock that stands at Wednesday, 12 June 2024, 09:00 UTC."""
+    """A clock that is set to Wednesday, 12 June 2024, 09:00 UTC."""
     return FrozenClock(NOW)
 
 
@@ -51,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--postgresql`, leave out the tests about the files of a data directory."""
+    """With `--postgresql`, skip the tests about the files of a data directory."""
     if not config.getoption("--postgresql"):
         return
     about_files = [item for item in items if item.get_closest_marker("directory")]
@@ -68,16 +68,16 @@ def postgres() -> Iterator[str]:
 
 @pytest.fixture
 def databases(postgres: str) -> Iterator[Databases]:
-    """Databases of one test, each made at its first use."""
+    """Databases of one test, each created at its first use."""
     with Databases(postgres) as databases:
         yield databases
 
 
 @pytest.fixture
 def opener(clock: FrozenClock, request: pytest.FixtureRequest) -> Iterator[Opener]:
-    """Opens engines with HashEmbedder and no reranker unless told otherwise; closes them at the end.
+    """Opens engines with HashEmbedder and no reranker by default; closes them at the end.
 
-    `embeddings=None` opens one with the embedder that its config selects.
+    `embeddings=None` uses the embedder that the config selects.
     """
     opened: list[Hindsight] = []
     databases = request.getfixturevalue("databases") if request.config.getoption("--postgresql") else None
@@ -105,11 +105,11 @@ def light_config() -> HindsightConfig:
 
 @pytest.fixture
 def light(opener: Opener) -> Hindsight:
-    """An engine in memory on exact numpy and FTS5: for tests of what any backend would do."""
+    """An in-memory engine with exact numpy search and FTS5, for tests that do not depend on the backend."""
     return opener(config=LIGHT)
 
 
 @pytest.fixture
 def real(opener: Opener, tmp_path: Path) -> Hindsight:
-    """An engine on disk on real Chroma, Lucene and rustworkx."""
+    """An engine on disk with Chroma, Lucene and rustworkx."""
     return opener(tmp_path / "memory")

@@ -342,7 +342,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # a module-level __getattr__ would stop type checkers from reporting unknown names
+if not TYPE_CHECKING:  # Hidden from type checkers, which otherwise would not report unknown names.
 
     def __getattr__(name: str) -> object:
         return lazy_attribute(__name__, _HOME_OF, name)

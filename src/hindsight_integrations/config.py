@@ -32,8 +32,10 @@ class KeywordBackend(StrEnum):
 
 
 CONNECTIONS = 8
-"""Default number of PostgreSQL connections for reads, and the same number for writes. Six processes that use all of their
-connections stay below the server's default limit of 100."""
+"""Default number of PostgreSQL connections for reads, and the same number for writes.
+
+Six processes that use all of their connections stay below the server's default limit of 100.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,8 @@ class StorageConfig:
 class RetentionConfig:
     """Maximum age of memories, counted from the time they were mentioned. By default, memories are kept.
 
-    `settle`, of a bank or of the engine, erases older memories in the same way as `forget(before=...)`.
+    `settle`, of a bank or of the engine, erases older memories in the same way as `forget(before=...)`. So does a worker, at
+    its start and every hour.
 
     Attributes:
         days: maximum age in days, for every bank; None keeps everything.
@@ -177,9 +180,9 @@ class OpinionConfig:
         return timedelta(seconds=self.delay_s)
 
 
-FEWEST_OBSERVATIONS = 3  # for an entity with enough facts [paper section A.3]
-MOST_OBSERVATIONS = 7  # paper section A.3: three to seven
-FEWEST_PROMPT_TOKENS = 500  # minimum token budget for facts; about eight long facts
+FEWEST_OBSERVATIONS = 3  # minimum number for an entity with enough facts [paper section A.3]
+MOST_OBSERVATIONS = 7  # maximum number (three to seven in paper section A.3)
+FEWEST_PROMPT_TOKENS = 500  # minimum token budget for facts: about eight long ones
 
 
 class ObservationMode(StrEnum):
@@ -241,7 +244,7 @@ class ObservationConfig:
         return None if self.mode is ObservationMode.OFF else timedelta(seconds=self.delay_s)
 
 
-MODELS_DELAY_S = 60.0  # a burst of retains causes one refresh; chosen by hand
+MODELS_DELAY_S = 60.0  # delay so that a burst of retains causes one refresh (chosen by hand)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +314,7 @@ class ModelConfig:
         as_choices(self, embedder=EmbedderBackend)
 
 
-TOO_LONG = 10**9  # seconds: thirty years
+TOO_LONG = 10**9  # maximum in seconds: thirty years
 
 
 def check_seconds(name: str, value: float) -> None:
@@ -324,7 +327,7 @@ def check_seconds(name: str, value: float) -> None:
         raise InvalidRequest(name, f"{shown(value)} is not a time limit in seconds", "Use 60 or more.")
 
 
-MOST_SHOWN_MEMORIES = 100  # per passage; a token budget also limits them
+MOST_SHOWN_MEMORIES = 100  # maximum per passage, in addition to a token budget
 
 
 class ExtractionMode(StrEnum):
@@ -344,7 +347,7 @@ class ExtractionMode(StrEnum):
 
 
 class GeneralKnowledge(StrEnum):
-    """What to keep of general knowledge: a short sentence that it was discussed, nothing, or everything."""
+    """The part of general knowledge to keep: a short sentence that it was discussed, nothing, or everything."""
 
     BRIEF = "brief"
     DROP = "drop"
@@ -377,7 +380,7 @@ class Gathering:
     """How long messages wait to be extracted together with later messages of their conversation.
 
     Attributes:
-        quiet: time without a new message, after which the waiting messages are extracted.
+        quiet: time without a new message after which the waiting messages are extracted.
         passages: amount of waiting text, in passages, at which the messages are extracted.
     """
 

@@ -41,7 +41,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-_LONGEST_SHOWN = 100  # maximum characters of a value in a message
+_LONGEST_SHOWN = 100  # maximum length of a value in a message, in characters
 _PYTHON = re.compile(r"\w\(|\w=|`|\b(?:True|None|str|object)\b")
 
 

@@ -81,7 +81,7 @@ class ImportReport:
 
 
 _FRACTION = re.compile(r"(\.\d{6})\d+")
-_MILLISECONDS_FROM = 1e11  # in seconds this is the year 5138; larger numbers are taken as milliseconds
+_MILLISECONDS_FROM = 1e11  # as seconds, the year 5138; larger numbers are taken as milliseconds
 
 
 def moment(given: object) -> datetime | None:
@@ -322,7 +322,7 @@ def langmem_record(item: StoredItem, bank_of: BankOfNamespace) -> MigratedMemory
     namespace = tuple(item.namespace)
     name = f"langmem:{'/'.join(namespace)}/{item.key}"
     kind, content = item.value.get("kind"), item.value.get("content", item.value)
-    if isinstance(content, Mapping) and content.keys() == {"content"}:  # langmem's own schema, Memory
+    if isinstance(content, Mapping) and content.keys() == {"content"}:  # langmem's own schema `Memory`
         content = content["content"]
     text = statement(content)
     if not text:

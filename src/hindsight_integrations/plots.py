@@ -37,8 +37,8 @@ MOST_ENTITIES = 1_000
 """Maximum entities that `memory_graph` reads, the most mentioned first."""
 
 _WIDTH = 8.5  # width of a new figure in inches
-_LABEL = 44  # maximum characters of a memory next to an axis
-_LEGEND_LINE = 90  # maximum characters of a memory in a legend
+_LABEL = 44  # maximum length of a memory beside an axis, in characters
+_LEGEND_LINE = 90  # maximum length of a memory in a legend, in characters
 _ARC = 0.9  # distance between neighbours on a ring; rings are at least 1 apart
 _NAMES_APART = 0.33  # spacing of names on a ring in radians; names need more room than the memories' numbers
 _NETWORKS = {
@@ -70,7 +70,7 @@ def memory_graph(bank: MemoryBank, around: str, *, hops: int = 1, ax: Axes | Non
     if not isinstance(bank, MemoryBank):
         raise InvalidRequest("bank", f"{shown(bank)} is not a MemoryBank", "Pass MemoryBank.over(bank).")
     graph = _neighbourhood(bank, around, checked_count(hops, "hops", most=3))
-    axes = _axes(ax, 3.5 + hops + 0.17 * len(graph.units))  # one legend line per memory
+    axes = _axes(ax, 3.5 + hops + 0.17 * len(graph.units))  # one line of the legend per memory
     for one, other in graph.edges:
         xs, ys = zip(graph.places[one], graph.places[other], strict=True)
         axes.plot(xs, ys, color="lightgray", linewidth=1, zorder=1)
@@ -226,7 +226,7 @@ class _Graph:
 
 
 def _neighbourhood(bank: MemoryBank, around: str, hops: int) -> _Graph:
-    """Collect everything within `hops` of an entity, with positions."""
+    """Return the memories and entities within `hops` links of an entity, with their positions in the plot."""
     middle_units = list(bank.iterate_units(entity=around))
     entities = bank.entities.list(limit=MOST_ENTITIES)
     middle = _entity_named(around, entities)

@@ -52,7 +52,7 @@ def _awaited(
 
     @wraps(verb)
     def call(face: _SyncFace[Async_co], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        # Looked up by name, because the target may be a bank on a server, whose class overrides the method.
+        # By name, because a bank on a server is of a subclass that overrides the method.
         method: Callable[P, Awaitable[R]] = getattr(face._target, verb.__name__)  # noqa: SLF001 - of this module
         return face._loop.run(partial(method, *args, **kwargs))  # noqa: SLF001
 
@@ -73,8 +73,8 @@ def _iterated(
             while (item := face._loop.run(following)) is not end:  # noqa: SLF001
                 yield item
         finally:
-            if isinstance(items, AsyncGenerator):  # close it now if the caller stopped early
-                # The garbage collector may run this after the engine was closed, or on the loop's own thread.
+            if isinstance(items, AsyncGenerator):  # close the generator if the caller stopped early
+                # Garbage collection may run this after the engine was closed, or on the loop's own thread.
                 with suppress(EngineClosed, InvalidRequest):
                     face._loop.run(items.aclose)  # noqa: SLF001
 
@@ -134,7 +134,7 @@ class Profile(_SyncFace[AsyncProfile]):
     restore = _awaited(AsyncProfile.restore)
     forget_history = _awaited(AsyncProfile.forget_history)
 
-    if not TYPE_CHECKING:  # so that type checkers still report the call
+    if not TYPE_CHECKING:  # so that type checkers report the call
 
         def __call__(self) -> NoReturn:
             """Raise an error that points to `profile.get`."""
@@ -142,7 +142,7 @@ class Profile(_SyncFace[AsyncProfile]):
 
 
 class MentalModels(_SyncFace[AsyncMentalModels]):
-    """Standing questions with stored answers."""
+    """Questions with stored answers."""
 
     create = _awaited(AsyncMentalModels.create)
     get = _awaited(AsyncMentalModels.get)
@@ -168,7 +168,7 @@ class Tasks(_SyncFace[AsyncTasks]):
 
 
 class Threads(_SyncFace[AsyncThreads]):
-    """Conversations that grow and fork."""
+    """Follow conversations that continue and fork."""
 
     follow = _awaited(AsyncThreads.follow)
 
@@ -281,7 +281,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def mental_models(self) -> MentalModels:
-        """Standing questions with stored answers: create, get, list, refresh, delete."""
+        """Questions with stored answers: create, get, list, refresh, delete."""
         return MentalModels(self._target.mental_models, self._loop)
 
     @property
@@ -296,7 +296,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def threads(self) -> Threads:
-        """Conversations that grow and fork: follow."""
+        """Follow conversations that continue and fork: follow."""
         return Threads(self._target.threads, self._loop)
 
     @property
@@ -323,7 +323,7 @@ def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hi
         engine = opener(*args, **kwargs)
         return cls(engine, OwnLoop(engine.check_open))
 
-    # `opener` is a bound method without cls in its signature; classmethod removes one parameter.
+    # A bound method's signature lacks cls, and classmethod would remove another parameter.
     shown = inspect.signature(opener)
     own = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_ONLY)
     open_sync.__signature__ = shown.replace(parameters=[own, *shown.parameters.values()])  # type: ignore[attr-defined] # inspect reads it

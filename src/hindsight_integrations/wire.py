@@ -127,7 +127,7 @@ def _from_framework(value: Any, field: str) -> Any:  # noqa: ANN401 - a message,
     raise InvalidRequest(
         field,
         f"{shown(value)} cannot be sent to a server",
-        "Leave it out, or open the memory in this process with Hindsight.open.",
+        "Omit it, or open the memory in this process with Hindsight.open.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The frameworks' doors to recall: options that choose memories are passed on, and checked there."""
+"""The frameworks' ways to call recall: options that select memories are passed on and validated there."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def bank(light: Hindsight) -> MemoryBank:
 
 
 def texts_recalled(bank: MemoryBank, **options: Any) -> list[str]:
-    """Texts as the node puts them into a graph's state."""
+    """The texts that the node writes into a graph's state."""
     state = {"messages": [{"role": "user", "content": "my kayak"}]}
     return [memory["text"] for memory in create_recall_node(bank, **options).invoke(state)["memories"]]
 
 
 def test_the_recall_node_chooses_by_tag_groups_and_scores(bank: MemoryBank) -> None:
-    """A graph's state gets only the memories whose tags meet the conditions and whose scores suffice."""
+    """The state contains only memories whose tags and scores meet the conditions."""
     assert sorted(texts_recalled(bank, **OPTIONS)) == ["My kayak is blue.", "My kayak is red."]
     shorter = {"key": "length", "value": 5, "operator": "<"}
     assert texts_recalled(bank, metadata=shorter, **OPTIONS) == ["My kayak is red."]
@@ -58,7 +58,7 @@ def test_the_retriever_chooses_by_tag_groups_and_scores(bank: MemoryBank) -> Non
 
 
 def test_a_framework_makes_a_tool_of_a_method(bank: MemoryBank) -> None:
-    """Options are listed one by one, with their types, wherever a framework reads the signature of recall or reflect."""
+    """Wherever a framework reads the signature of recall or reflect, options are listed one by one with their types."""
     tool = StructuredTool.from_function(bank.recall)
     assert [*tool.args] == ["query", *RECALL_DEFAULTS]
     assert [*get_type_hints(bank.reflect)] == ["query", "return", *REFLECT_DEFAULTS]

@@ -1,4 +1,4 @@
-"""The command line: each command does its job and errors are one line."""
+"""The command line: each command works, and errors are one line."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 COMMANDS = ["retain", "recall", "reflect", "banks", "show", "forget", "export", "import", "tasks", "work"]
-COMMANDS += ["doctor", "demo", "migrate"]  # not eval, whose help is another package's
+COMMANDS += ["doctor", "demo", "migrate"]  # not eval, whose help belongs to another package
 SCRIPT = "from hindsight_integrations.cli import main; main()"
 QUEUE = HindsightConfig(retain=RetainConfig(on_model_failure="queue"), observations=ObservationConfig("off"))
 KAYAK = {"facts": [{"what": "Alice bought a red kayak.", "sources": ["m1"]}]}
 
 
 def run(*arguments: str, typed: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    """What the command line writes and ends with; in this process, which spares the imports of another."""
+    """The output and exit code of a command, run in this process to save imports."""
     out, err, status = io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", ["hindsight-memory", *arguments])
@@ -72,7 +72,7 @@ def test_what_is_retained_is_recalled_and_counted(tmp_path: Path) -> None:
 
 @pytest.mark.promise("Every error says what to do.")
 def test_an_error_is_one_line_and_says_what_to_do(tmp_path: Path) -> None:
-    """An unknown bank or an unreadable file ends with status 1 and a sentence, not a traceback."""
+    """An unknown bank or an unreadable file ends with status 1 and one sentence instead of a traceback."""
     run("retain", str(tmp_path), "Alice moved to Lisbon.")
     failed = run("recall", str(tmp_path), "x", "--bank", "nobody")
     assert failed.returncode == 1
@@ -82,7 +82,7 @@ def test_an_error_is_one_line_and_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_evaluations_that_are_not_installed_are_named() -> None:
-    """They are a distribution of their own: one line says what to install."""
+    """Evaluations are a separate distribution; one line says what to install."""
     absent = "import sys; sys.modules['hindsight_evals'] = None; " + SCRIPT
     done = subprocess.run(
         [sys.executable, "-c", absent, "eval", "run", "folder", "--episodes", "forgetting:plain"],
@@ -95,7 +95,7 @@ def test_evaluations_that_are_not_installed_are_named() -> None:
 
 
 def test_without_the_extra_one_line_says_what_to_install() -> None:
-    """No traceback where typer is missing."""
+    """If typer is missing, one line replaces the traceback."""
     absent = "import sys; sys.modules['typer'] = None; " + SCRIPT
     done = subprocess.run([sys.executable, "-c", absent], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
@@ -103,7 +103,7 @@ def test_without_the_extra_one_line_says_what_to_install() -> None:
 
 
 def test_the_demo_runs_as_in_an_installed_wheel(tmp_path: Path) -> None:
-    """In a process of its own, with recordings that cannot be written and a model's name in the environment."""
+    """It runs in a separate process, with read-only recordings and a model's name in the environment."""
     environment = {**os.environ, "HINDSIGHT_MODEL": "openai:nobody", "HF_HUB_OFFLINE": "1"}
     environment |= {"COLUMNS": "200", "HINDSIGHT_LANGUAGES": "de", "HINDSIGHT_OBSERVATIONS": "auto"}
     done = subprocess.run(
@@ -144,7 +144,7 @@ def test_the_demo_of_a_locomo_file_shows_all_four_channels(tmp_path: Path) -> No
 
 @pytest.fixture
 def waiting(tmp_path: Path) -> Path:
-    """A memory in which a message waits for the model."""
+    """A memory with a message that waits for the model."""
     with Hindsight.open(
         tmp_path, model=ScriptedModel([ModelUnavailable("test", "down")]), reranker=None, config=QUEUE
     ) as engine:
@@ -153,19 +153,19 @@ def waiting(tmp_path: Path) -> Path:
 
 
 def asked(url: str) -> dict[str, str]:
-    """The environment in which a command asks a model there, and makes no observations."""
+    """The environment in which a command uses a model and makes no observations."""
     return {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k", "HINDSIGHT_OBSERVATIONS": "off"}
 
 
 def worked(folder: Path, replies: Sequence[ServerReply], *options: str) -> subprocess.CompletedProcess[str]:
-    """`work` with a model that gives these answers."""
+    """The output of `work` with a model that gives these answers."""
     with OpenAIServer(replies) as server:
         return run("work", str(folder), "--model", "openai:gpt-test", *options, **asked(server.url))
 
 
 @pytest.mark.parametrize("options", [[], ["--follow"]], ids=["what is due", "until nothing waits"])
 def test_work_does_what_waits(waiting: Path, options: list[str]) -> None:
-    """`doctor` says what waits, `work` does it and says what came of it, and then nothing waits."""
+    """`doctor` shows the waiting task, `work` runs it and prints the result, and then nothing is waiting."""
     assert "1 waiting, for a language model" in run("doctor", str(waiting)).stdout.replace("\n", " ")
     done = worked(waiting, [KAYAK], *options)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -176,7 +176,7 @@ def test_work_does_what_waits(waiting: Path, options: list[str]) -> None:
 
 @pytest.mark.slow
 def test_work_says_what_it_cannot_do(waiting: Path) -> None:
-    """Without a model the message waits on; with one that fails, the failure is told, and the status is 1."""
+    """Without a model the message keeps waiting; if the model fails, the failure is printed, and the status is 1."""
     without = run("work", str(waiting))
     assert (without.returncode, "for a language model (none is set)" in without.stdout) == (0, True)
     failed = worked(waiting, [Status(401, "no such key")])
@@ -187,7 +187,7 @@ def test_work_says_what_it_cannot_do(waiting: Path) -> None:
 
 @pytest.mark.slow
 def test_work_leaves_a_memory_alone_that_is_in_use(waiting: Path) -> None:
-    """Somebody else's directory, or none at all, is refused with what to do."""
+    """A directory that another process has open, or that is missing, is rejected with a remedy."""
     with Hindsight.open(waiting, reranker=None):
         busy = run("work", str(waiting))
     assert busy.returncode == 1
@@ -199,7 +199,7 @@ def test_work_leaves_a_memory_alone_that_is_in_use(waiting: Path) -> None:
 
 @pytest.mark.slow
 def test_work_that_is_stopped_gives_back_what_it_had_begun(waiting: Path) -> None:
-    """SIGTERM, as a service manager sends it, ends it soon, and the task is as if nobody had begun it."""
+    """SIGTERM, as a service manager sends it, stops the command quickly, and the task can be leased again."""
     with OpenAIServer([Hang()]) as server:
         process = subprocess.Popen(
             [sys.executable, "-c", SCRIPT, "work", str(waiting), "--model", "openai:gpt-test"],
@@ -247,7 +247,7 @@ FACTS: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A memory with a record, a memory that was closed, an opinion, and a text with markup and control characters."""
+    """A memory with a record, a closed memory, an opinion, and a text with markup and control characters."""
     folder = tmp_path_factory.mktemp("kept")
     with Hindsight.open(folder, reranker=None) as engine:
         engine.bank("default").retain(MESSAGES, facts=FACTS, thread="chat")
@@ -256,14 +256,14 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def document(*arguments: str) -> Any:
-    """What a command with `--json` prints."""
+    """The JSON document that a command with `--json` prints."""
     done = run(*arguments, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)
 
 
 def test_a_chat_is_retained_once_and_the_output_says_how(tmp_path: Path) -> None:
-    """The format, what was created, what was known already and what was left out are told; the thread is the file's name."""
+    """The output names the format, and what was created, already known and skipped; the thread is named after the file."""
     memory, chat = str(tmp_path / "memory"), tmp_path / "Chat with Ana.txt"
     chat.write_text("13/2/24, 9:05 - Ana: I live in Porto.\n13/2/24, 9:06 - Ana: <Media omitted>\n")
     first = run("retain", memory, "--file", str(chat))
@@ -280,7 +280,7 @@ def test_a_chat_is_retained_once_and_the_output_says_how(tmp_path: Path) -> None
 
 
 def test_a_file_that_changed_is_brought_up_to_date(tmp_path: Path) -> None:
-    """A text file is one document: what it no longer says is closed when it is retained again."""
+    """A text file is one document: passages that it no longer contains are closed when it is retained again."""
     memory, note = str(tmp_path / "memory"), tmp_path / "note.txt"
     note.write_text("Zoe lives in Graz.")
     run("retain", memory, "--file", str(note), "--timestamp", "2024-05-01")
@@ -291,7 +291,7 @@ def test_a_file_that_changed_is_brought_up_to_date(tmp_path: Path) -> None:
 
 
 def test_recall_gives_programs_and_people_what_they_need(kept: str) -> None:
-    """JSON with times in ISO 8601, the explanation, only what has a tag, and what was valid at a time."""
+    """Recall prints JSON with ISO 8601 times and an explanation, and filters by tag and by a past time."""
     found = document("recall", kept, "kayak", "--types", "world")
     assert found["memories"][0]["text"] == "Alice sold her red kayak."
     assert found["memories"][0]["mentioned_at"].startswith("2024-06-03T10:00:00")
@@ -303,7 +303,7 @@ def test_recall_gives_programs_and_people_what_they_need(kept: str) -> None:
 
 
 def test_reflect_answers_from_memory_without_a_model(kept: str) -> None:
-    """The best memories are the answer, and the advice is for a shell."""
+    """The answer consists of the best memories, and the advice is for a shell."""
     done = run("reflect", kept, "What happened to the kayak?")
     assert "Alice sold her red kayak." in done.stdout
     assert "--model openai:NAME" in done.stdout
@@ -312,7 +312,7 @@ def test_reflect_answers_from_memory_without_a_model(kept: str) -> None:
 
 
 def test_what_a_bank_holds_is_listed(kept: str) -> None:
-    """Banks, memories, records, entities and opinions are tables that fit 100 columns, and say what is missing."""
+    """Banks, memories, records, entities and opinions are tables that fit 100 columns and say what was omitted."""
     banks = run("banks", kept).stdout
     assert [line.split()[:2] for line in banks.splitlines()] == [
         ["bank", "memories"],
@@ -324,7 +324,7 @@ def test_what_a_bank_holds_is_listed(kept: str) -> None:
         "memory",
         "2024-06-04",
         unit["mentioned_at"][:10],
-    ]  # of content that was said earlier than it was retained, too
+    ]  # including content that was said earlier than it was retained
     assert [line.split()[-1] for line in banks.splitlines()] == latest
     units = run("show", kept, "units", "--limit", "2").stdout
     assert "1 more of 3 memories; see them with --limit" in units
@@ -339,14 +339,14 @@ def test_what_a_bank_holds_is_listed(kept: str) -> None:
 
 
 def test_texts_cannot_write_to_the_terminal(kept: str) -> None:
-    """Markup is shown as it stands, and control characters are not shown at all."""
+    """Markup is printed as text, and control characters are removed."""
     for listing in (run("show", kept, "units"), run("recall", kept, "Who whistles?")):
         assert "[red]Bob[/red] [31mwhistles[0m la" in " ".join(listing.stdout.split())
         assert "\x1b" not in listing.stdout
 
 
 def test_the_history_of_a_memory_and_of_an_opinion_is_shown(kept: str) -> None:
-    """When a memory was closed and by what; how an opinion was formed."""
+    """The history shows when and by what a memory was closed, and how an opinion was formed."""
     with Hindsight.open(kept, read_only=True) as engine:
         bank = engine.bank("default", create=False)
         closed = next(unit for unit in bank.iterate_units(include_invalidated=True) if unit.closed_at)
@@ -362,7 +362,7 @@ def test_the_history_of_a_memory_and_of_an_opinion_is_shown(kept: str) -> None:
 
 
 def test_forget_shows_first_and_erases_only_with_consent(tmp_path: Path) -> None:
-    """Without --yes nothing goes; with it the memory is gone."""
+    """Without --yes nothing is erased; with it the memory is gone."""
     memory = str(tmp_path)
     run("retain", memory, "Zoe lives in Graz.")
     run("retain", memory, "Bob owns a boat.")
@@ -375,7 +375,7 @@ def test_forget_shows_first_and_erases_only_with_consent(tmp_path: Path) -> None
 
 
 def test_a_bank_moves_to_another_memory(kept: str, tmp_path: Path) -> None:
-    """What export writes, import reads; a file that is no archive leaves no memory behind."""
+    """Import reads what export wrote; a file that is not an archive creates no memory."""
     archive, copy = str(tmp_path / "bank.jsonl"), str(tmp_path / "copy")
     assert run("export", kept, archive).stdout == f"exported 4 memories to {archive}\n"
     assert "imported 4 memories into bank default" in run("import", copy, archive).stdout
@@ -387,13 +387,13 @@ def test_a_bank_moves_to_another_memory(kept: str, tmp_path: Path) -> None:
 
 
 def test_a_directory_needs_no_migration(kept: str) -> None:
-    """`migrate` says so, and opens it to check its version."""
+    """`migrate` says that there is nothing to do, after opening the directory to check its version."""
     done = run("migrate", kept)
     assert (done.returncode, done.stdout) == (0, f"{kept} is up to date: directories need no migration\n")
 
 
 def test_waiting_tasks_are_listed_and_made_due(waiting: Path) -> None:
-    """`tasks` lists what waits and why; `--retry` makes it due and says how to do it."""
+    """`tasks` shows what is waiting and why; `--retry` makes it due and says how to run it."""
     assert "extract_queued" in run("tasks", str(waiting)).stdout
     assert (
         f"1 task due now; run with: hindsight-memory work {waiting}\n"
@@ -428,7 +428,7 @@ def test_waiting_tasks_are_listed_and_made_due(waiting: Path) -> None:
     ],
 )
 def test_a_wrong_call_is_one_line_and_a_hint(tmp_path: Path, arguments: list[str], problem: str) -> None:
-    """It ends with 2, says what is wrong and where to look, and creates nothing."""
+    """Wrong usage ends with status 2, says what is wrong and where to look, and creates nothing."""
     place = tmp_path / "X"
     done = run(*(str(place) if word == "X" else word for word in arguments))
     first, second = done.stderr.splitlines()
@@ -455,7 +455,7 @@ def test_a_wrong_call_is_one_line_and_a_hint(tmp_path: Path, arguments: list[str
     ],
 )
 def test_a_mistyped_path_is_named_and_not_created(tmp_path: Path, arguments: list[str]) -> None:
-    """Whatever does not create a memory says that there is none, and how to create one."""
+    """Every command that does not create a memory says that there is none, and how to create one."""
     place = tmp_path / "X"
     done = run(*(str(place) if word == "X" else word for word in arguments))
     assert (done.returncode, done.stdout) == (1, "")
@@ -480,7 +480,7 @@ def test_a_mistyped_path_is_named_and_not_created(tmp_path: Path, arguments: lis
 def test_an_error_of_the_library_gives_advice_for_a_shell(
     kept: str, arguments: list[str], problem: str
 ) -> None:
-    """It is one line on standard error, without Python in it, and ends with 1."""
+    """The error is one line on standard error, contains no Python, and ends with status 1."""
     command, *rest = arguments
     done = run(command, kept, *rest)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
@@ -507,14 +507,14 @@ def test_an_error_of_the_library_gives_advice_for_a_shell(
     ],
 )
 def test_what_to_do_about_an_error_is_said_for_a_shell(error: HindsightError, told: str) -> None:
-    """The fields are the error's own, and no advice is for Python."""
+    """The fields are those of the error, and no advice refers to Python."""
     line = advice(error)
     assert line.startswith(told)
     assert not re.search(r"\w\(|\w=[\w\[\"']", line.replace("HINDSIGHT_EXTRACTION=concise", ""))
 
 
 def test_every_command_helps_as_recorded() -> None:
-    """Each runs as a process of its own; `UPDATE_GOLDEN=1` records a change."""
+    """Each command runs in a separate process; `UPDATE_GOLDEN=1` records a change."""
     golden = Path(__file__).parents[1] / "golden" / "cli_help.txt"
     environment = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
     pages = [
@@ -534,7 +534,7 @@ def test_every_command_helps_as_recorded() -> None:
 
 
 def test_the_version_and_the_bare_name_are_answered() -> None:
-    """`--version` prints one line; without a command the help is printed, and that is no error."""
+    """`--version` prints one line; without a command the help is printed, which is not an error."""
     assert re.fullmatch(r"hindsight-memory \d+\.\d+\S*\n", run("--version").stdout)
     bare = run()
     assert (bare.returncode, bare.stderr) == (0, "")
@@ -542,7 +542,7 @@ def test_the_version_and_the_bare_name_are_answered() -> None:
 
 
 def test_a_closed_pipe_is_silent(kept: str) -> None:
-    """`| head -1` ends the command without a word."""
+    """`| head -1` ends the command without an error message."""
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, "show", kept, "units", "--json"],
         stdout=subprocess.PIPE,
@@ -557,7 +557,7 @@ def test_a_closed_pipe_is_silent(kept: str) -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_ends_a_command_without_a_traceback(kept: str) -> None:
-    """While a model thinks, SIGINT ends the command soon, with 130 and without a word."""
+    """While a model call runs, SIGINT ends the command quickly and silently, with status 130."""
     with OpenAIServer([Hang()]) as server:
         process = subprocess.Popen(
             [sys.executable, "-c", SCRIPT, "reflect", kept, "kayak", "--model", "openai:gpt-test"],
@@ -577,7 +577,7 @@ def test_ctrl_c_ends_a_command_without_a_traceback(kept: str) -> None:
 def test_a_command_that_needs_the_server_extra_says_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    """Without FastAPI both end with one line that has the pip command."""
+    """Without FastAPI both commands end with one line that contains the pip command."""
     run("retain", str(tmp_path), "Alice moved to Lisbon in May 2024.")
     for name in [name for name in sys.modules if name.startswith("hindsight_integrations.server.")]:
         monkeypatch.delitem(sys.modules, name)

@@ -1,4 +1,4 @@
-"""What `hindsight-memory retain` reads: each format is detected, and read as its owner would read it."""
+"""The input formats of `hindsight-memory retain`: each is detected and read correctly."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_a_format_is_detected_and_read(
     said: list[str],
     dropped: dict[str, int],
 ) -> None:
-    """Every format gives its messages with speaker and time, and counts what it leaves out."""
+    """Every format gives its messages with speaker and time, and counts the skipped ones."""
     source = read_source(data, "chat.txt", **options)
     assert source.format is format
     told = [f"{each.speaker} {each.timestamp} {each.text}" for one in source.threads for each in one.messages]
@@ -241,14 +241,14 @@ def test_a_format_is_detected_and_read(
 def test_what_cannot_be_read_is_refused_by_name_and_line(
     name: str, data: bytes, options: dict[str, Any], problem: str
 ) -> None:
-    """The error names the file, the line where there is one, and what to pass instead."""
+    """The error names the file, the line if there is one, and what to pass instead."""
     with pytest.raises(InvalidRequest) as caught:
         read_source(data, name, **options)
     assert str(caught.value).startswith(problem)
 
 
 def test_a_longer_export_of_the_same_chat_has_the_same_messages() -> None:
-    """Ids do not depend on the position, so that the next export adds only what is new."""
+    """Ids do not depend on the position, so that the next export adds only new messages."""
     whole = read_source(
         ANDROID.encode() + b"1/3/24, 9:00 - Bob: Hi\n1/3/24, 9:00 - Bob: Hi\n", "a", day_first=True
     )

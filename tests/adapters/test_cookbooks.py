@@ -1,6 +1,7 @@
-"""The cookbooks run top to bottom without a key, and show what they show when they run.
+"""The cookbooks run from top to bottom without a key, and their output is the stored one.
 
-`UPDATE_GOLDEN=1 pytest tests/adapters/test_cookbooks.py` stores what they show now, pictures included; then read the diff.
+`UPDATE_GOLDEN=1 pytest tests/adapters/test_cookbooks.py` stores the current output with its pictures; then
+read the diff.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import pytest
 from notebooks import executed, printed, read_notebook, write_notebook
 
 COOKBOOKS = sorted((Path(__file__).parents[2] / "cookbooks").glob("*.ipynb"))
-LARGEST = 300_000  # bytes of a notebook: a repository keeps every version of its pictures
+LARGEST = 300_000  # bytes of a notebook, because a repository keeps every version of its pictures
 NOT_TO_BE_STORED = {
     "a path of one machine": re.compile(
         r"(?<![\w.:/])/(?:home|root|tmp|usr|var|work|opt|private|Users)/|[A-Z]:\\\\"
@@ -44,7 +45,7 @@ def test_there_are_six_cookbooks() -> None:
 
 @one_cookbook
 def test_a_cookbook_runs_without_a_key_and_shows_what_is_stored_in_it(path: Path, tmp_path: Path) -> None:
-    """Whoever runs it reads what the page shows: every line of every cell, and a picture where there is one."""
+    """A run gives the output that the page shows: every line of every cell, and a picture where there is one."""
     stored = read_notebook(path)
     ran = executed(stored, tmp_path)
     if os.environ.get("UPDATE_GOLDEN"):

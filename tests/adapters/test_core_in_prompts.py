@@ -1,6 +1,6 @@
-"""Core memory where memory is written into a prompt unasked, in both frameworks, and only there."""
+"""Core memory is added wherever memory is inserted into a prompt automatically, in both frameworks, and only there."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
 
 import asyncio
 from typing import Any
@@ -39,7 +39,7 @@ def crowd(bank: MemoryBank) -> None:
 
 @pytest.fixture
 def bank(light: Hindsight) -> MemoryBank:
-    """One lasting fact among so many events that the bank is no small one."""
+    """A bank with one lasting fact and so many events that the bank is not small."""
     bank = light.bank("ann")
     bank.retain(ALLERGY, facts=[{"what": ALLERGY, "lasting": True}])
     crowd(bank)
@@ -109,7 +109,7 @@ def by_tool(bank: MemoryBank) -> str:
 def test_core_memory_is_shown_where_nobody_asked_for_memory(
     bank: MemoryBank, prompt: Any, expected: bool
 ) -> None:
-    """A prompt for "Suggest something for dinner" has the allergy; what looks memories up gives what matches."""
+    """A prompt for "Suggest something for dinner" contains the allergy; explicit searches return only what matches."""
     assert (ALLERGY in prompt(bank)) is expected
 
 
@@ -122,13 +122,13 @@ def test_retrievers_give_core_memory_where_it_is_wanted(bank: MemoryBank) -> Non
 
 
 def test_a_lasting_fact_stands_in_the_prompt_without_a_date(bank: MemoryBank) -> None:
-    """It holds now, whenever it was said; the date of each of a hundred facts costs more than the facts."""
+    """A lasting fact is true now, whenever it was mentioned, and the dates of a hundred facts would cost many tokens."""
     assert f"- {ALLERGY}\n" in by_node(bank)
     assert f"- {ALLERGY}\n" in by_chat_memory(bank)
 
 
 def test_core_memory_is_that_of_the_user_who_writes(light: Hindsight) -> None:
-    """The name of the last human message says whose it is, in nodes and in chats of LlamaIndex."""
+    """The name of the last human message identifies the user, in nodes and in LlamaIndex chats."""
     bank = light.bank("household")
     said = {"Ann": "Ann is allergic to peanuts.", "Ben": "Ben is afraid of dogs."}
     bank.retain(
@@ -156,7 +156,7 @@ class WithoutMemories(MessagesState):
 
 @pytest.mark.parametrize("face", ["sync", "async"])
 def test_a_state_without_the_key_fails_at_the_first_run_with_the_remedy(bank: MemoryBank, face: str) -> None:
-    """LangGraph would drop the memories without a word."""
+    """Otherwise LangGraph would silently drop the memories."""
     graph: Any = StateGraph(WithoutMemories)
     graph.add_node("recall", create_recall_node(bank))
     graph.add_edge(START, "recall")

@@ -1,4 +1,4 @@
-"""`hindsight-memory demo`: each scene shows what it claims, and the recordings fit whatever backends are installed."""
+"""`hindsight-memory demo`: each scene shows what it claims, and the recordings fit all installed backends."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ RECORDINGS = frozenset(path.name for path in demo_recordings.FOLDER.glob("*.json
 
 
 def console() -> Console:
-    """A console whose text can be read."""
+    """A console whose output can be read."""
     return Console(file=io.StringIO(), width=demo.WIDTH, highlight=False)
 
 
 def text_of(shown: Console) -> str:
-    """What a console shows."""
+    """The output of a console."""
     assert isinstance(shown.file, io.StringIO)
     return shown.file.getvalue()
 
 
 @pytest.fixture(scope="module")
 def scenes() -> list[str]:
-    """The demo's text: what comes before the scenes, then each scene."""
+    """The demo's text: the part before the scenes, then each scene."""
     shown = console()
     demo.run_demo(shown)
     return re.split(r"^\d\. ", text_of(shown), flags=re.MULTILINE)
 
 
 def lines(scene: str) -> list[tuple[str, str]]:
-    """The lines of a scene, unfolded, as (label, text)."""
+    """The unwrapped lines of a scene, as (label, text)."""
     unfolded: list[tuple[str, str]] = []
     for line in scene.splitlines()[1:]:
         label, text = line[: demo.LABEL].strip(), line[demo.LABEL :].strip()
@@ -85,7 +85,7 @@ def test_the_suggestion_respects_the_allergy(scenes: list[str]) -> None:
 
 def test_the_total_is_the_exact_sum(scenes: list[str]) -> None:
     said = lines(scenes[4])
-    prices = {"7.60", "1.15", "6.80"}  # of the month's coffees, in cents below
+    prices = {"7.60", "1.15", "6.80"}  # of the coffees of a month, in cents below
     total = sum(int(price.replace(".", "")) for price in prices)
     assert all(any(price in text for label, text in said if label.startswith("Mira")) for price in prices)
     assert f"sum {total // 100}.{total % 100} EUR, 3 records" in dict(said)["exact figures"]
@@ -138,7 +138,7 @@ def test_every_recording_is_answered() -> None:
 def test_requests_are_the_same_on_all_backends(
     keywords: KeywordBackend, double: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Nothing that the model is asked depends on a ranking, so other weights or another processor change nothing."""
+    """No request depends on a ranking, so other weights or another processor change nothing."""
     if double:
         opened = partial(Hindsight.open, embeddings=HashEmbedder(), reranker=None)
         monkeypatch.setattr(Hindsight, "open", opened)
@@ -150,7 +150,7 @@ def test_requests_are_the_same_on_all_backends(
 
 @pytest.mark.parametrize("prompt", ["extract_facts", "demo", "answer", "assess_evidence"])
 def test_a_missing_recording_is_named(prompt: str, tmp_path: Path) -> None:
-    """Wherever it is missing, the error names the prompt and how to record it again."""
+    """Whichever recording is missing, the error names the prompt and how to record it again."""
     folder = shutil.copytree(demo_recordings.FOLDER, tmp_path / "demo")
     for path in folder.glob(f"{prompt}-*.json"):
         path.unlink()

@@ -1,4 +1,4 @@
-"""The examples of the guide pages in docs/ compile and run, and the tables agree with the code."""
+"""The examples of the pages in docs/ compile and run, and the tables agree with the code."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def script(page: str) -> str:
 
 
 def run(code: str, **names: Any) -> dict[str, Any]:
-    """Run an example with these names defined, `await` at top level included; return all names."""
+    """Run an example with these names defined, including top-level `await`; return all names."""
     compiled = compile(code, "<docs>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     waiting = eval(compiled, names)  # noqa: S307 - the docs' own
     if waiting is not None:
@@ -68,7 +68,7 @@ def run(code: str, **names: Any) -> dict[str, Any]:
 
 
 def closed(names: dict[str, Any]) -> bool:
-    """Close the engine that an example opened; whether it had opened one."""
+    """Close the engine that an example opened; return whether it opened one."""
     engine = names["hindsight"]
     engine.close()
     return isinstance(engine, Hindsight)
@@ -81,7 +81,7 @@ def bank(light: Hindsight) -> MemoryBank:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own for the examples that open "./memory", with light models and indexes."""
+    """A folder for the examples that open "./memory", with light models and indexes."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HINDSIGHT_VECTORS", "exact")
     monkeypatch.setenv("HINDSIGHT_KEYWORDS", "fts5")
@@ -102,7 +102,7 @@ def test_every_example_compiles_and_imports_what_there_is(page: str, number: int
 
 
 def test_every_example_runs_in_a_test() -> None:
-    """An example runs with its whole page, or a test names words that only this example of the page has."""
+    """An example runs with its whole page, or a test quotes words that only this example of the page contains."""
     tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     markers = re.findall(r'example\("([\w-]+)", "((?:[^"\\]|\\.)+)"\)', tests)
     markers = [(page, ast.literal_eval(f'"{words}"')) for page, words in markers]
@@ -130,7 +130,7 @@ def test_links_lead_to_pages_and_headings(page: str) -> None:
 
 @pytest.fixture(scope="module")
 def site() -> ModuleType:
-    """What makes pages of the site from the code; MkDocs imports it too."""
+    """The module that generates pages of the site from the code; MkDocs imports it too."""
     spec = importlib.util.spec_from_file_location("pages", ROOT / "site/pages.py")
     assert spec
     assert spec.loader
@@ -140,7 +140,7 @@ def site() -> ModuleType:
 
 
 def test_the_site_lists_every_environment_variable(site: ModuleType) -> None:
-    """The table has the variables that `from_env` reads, with a meaning each, and what it says is true."""
+    """The table contains the variables that `from_env` reads, each with a correct description."""
     rows = {name: (setting, meaning, values) for name, setting, meaning, values, _ in site.environment()}
     assert rows.keys() == set(re.findall(r'"(HINDSIGHT_\w+)"', SETTINGS.read_text(encoding="utf-8")))
     assert all(meaning for _, meaning, _ in rows.values())
@@ -149,7 +149,7 @@ def test_the_site_lists_every_environment_variable(site: ModuleType) -> None:
 
 
 def test_the_site_lists_every_error(site: ModuleType) -> None:
-    """Each class has a section with what to do: its own message, or one for each reason."""
+    """Each class has a section with a remedy: its own message, or one for each reason."""
     sections = dict(re.findall(r"^## (\w+)\n\n(.*?)(?=^## |\Z)", site.error_list(), re.DOTALL | re.MULTILINE))
     assert sections.keys() == {
         name
@@ -163,7 +163,7 @@ def test_the_site_lists_every_error(site: ModuleType) -> None:
 
 @every_row("package", ["", ".langgraph", ".llamaindex", ".testing"])
 def test_the_reference_has_every_public_name(package: str) -> None:
-    """A name that is exported is on one page of the reference; errors have a page of their own."""
+    """Every exported name is on one page of the reference; errors have a separate page."""
     module = importlib.import_module(f"hindsight_integrations{package}")
     described = re.findall(r"^::: (\S+)$", "\n".join(text_of(page) for page in PAGES), re.MULTILINE)
     wanted = {
@@ -185,14 +185,14 @@ def test_the_navigation_has_every_page() -> None:
 
 
 def test_the_table_lists_every_embedder() -> None:
-    """The table of docs/models.md has each `EmbedderBackend` with its model."""
+    """The table in docs/models.md contains each `EmbedderBackend` with its model."""
     for backend in EmbedderBackend:
         rows = re.findall(rf"^\| `{backend}`.*? \| (.*) \|", text_of("models"), re.MULTILINE)
         assert any(backend.model.split("/")[1] in row for row in rows)
 
 
 def test_every_language_and_agent_tool_is_named() -> None:
-    """README.md and docs/models.md name the languages that have a pack, the pages of the integrations their tools."""
+    """README.md and docs/models.md name the languages that have a pack, and the integrations' pages name their tools."""
     for code in LANGUAGES:
         name = Locale.parse(code).get_display_name("en")
         assert name
@@ -203,11 +203,11 @@ def test_every_language_and_agent_tool_is_named() -> None:
             assert f"`{tool}`" in text_of(page)
 
 
-# Pages that run as a whole
+# pages that run as a whole
 
 
 def test_tutorial(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each step prints what the page says."""
+    """Each step prints what the page shows."""
     assert closed(run(script("tutorial")))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "2"
@@ -224,7 +224,7 @@ def test_tutorial(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_privacy(light: Hindsight, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A bank and an identifier are erased; a function that redacts is accepted."""
+    """A bank and an identifier are erased; a redaction function is accepted."""
     bank = light.bank("alice")
     bank.retain("Alice rows.")
     names = run(script("privacy"), hindsight=light, bank=light.bank("bob"))
@@ -244,7 +244,7 @@ def test_environment(folder: Path) -> None:
 
 
 def test_backup(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A bank is archived, loaded elsewhere, and embedded again."""
+    """A bank is exported, loaded elsewhere, and embedded again."""
     with Hindsight.open("./memory") as hindsight:
         hindsight.bank("alice").retain([Message("My boat is red.", "Alice")])
     run(script("backup"))
@@ -252,7 +252,7 @@ def test_backup(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_deployment(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A server's lifespan opens the engine, a request remembers, and a second process finds it healthy."""
+    """A server's lifespan opens the engine, a request remembers, and a second process reports it healthy."""
     lifespan, health = blocks("deployment")
     names = run(lifespan)
 
@@ -272,7 +272,7 @@ def test_tuning(bank: MemoryBank, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_backends(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The embedder and the reranker serve an engine and pass their contracts; the model answers a prompt of ours."""
+    """The embedder and the reranker work in an engine and pass their contracts; the model answers one of our prompts."""
     names = run(script("backends"))
     assert closed(names)
     assert capsys.readouterr().out == "Alice rows on Sundays.\n"
@@ -295,7 +295,7 @@ def test_backends(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_migration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """langmem's store and mem0's export are imported; the dry run creates nothing."""
+    """Old conversations, langmem's store and mem0's export are imported; the dry run creates nothing."""
     store = InMemoryStore()
     store.put(("memories", "alice"), "1", {"content": "Alice's sister Ana moved to Lisbon."})
     memory = {
@@ -307,14 +307,18 @@ def test_migration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "export.json").write_text(json.dumps({"results": [memory]}), encoding="utf-8")
     run(script("migration"), store=store)
     with Hindsight.open("memory") as hindsight:
-        assert {name: hindsight.bank(name).count() for name in hindsight.banks()} == {"alice": 1, "bob": 1}
+        assert {name: hindsight.bank(name).count() for name in hindsight.banks()} == {
+            "alice": 1,
+            "bob": 1,
+            "carol": 1,
+        }
 
 
 # docs/users-and-agents.md
 
 
 def test_users_and_agents(light: Hindsight, capsys: pytest.CaptureFixture[str]) -> None:
-    """Users do not see each other's memories; a team's bank is asked beside a user's."""
+    """Users do not see each other's memories; a team's bank is searched in addition to a user's."""
     run(example("users-and-agents", "def bank_of"), hindsight=light)
     run(example("users-and-agents", "team.retain"), hindsight=light)
     first, alone, shared = capsys.readouterr().out.splitlines()
@@ -343,7 +347,7 @@ def test_memory_retain_many(bank: MemoryBank, capsys: pytest.CaptureFixture[str]
 
 
 def test_memory_recall(bank: MemoryBank) -> None:
-    """The metadata and tag filters let through the one mail that is not private."""
+    """The metadata and tag filters return the only mail that is not private."""
     kept: dict[str, Any] = {"metadata": {"channel": "mail", "year": 2024}}
     bank.retain("Ines wrote that the boat leaks.", tags=["club"], **kept)
     bank.retain("Ines wrote that the boat is hers.", tags=["club", "private"], **kept)
@@ -419,7 +423,7 @@ def test_models_open(folder: Path, marker: str) -> None:
 
 @pytest.mark.slow
 def test_models_record_and_replay(tmp_path: Path) -> None:
-    """The example records what OpenAI's own client returns, replays it, and asks nothing twice."""
+    """The example records what OpenAI's client returns, replays it, and sends no request twice."""
     code = example("models", "import RecordedModel")
     sold = {"facts": [{"what": "The user sold the red kayak to Ines."}]}
     with OpenAIServer([sold, {"text": "Ines has it.", "based_on": ["1"]}]) as server:
@@ -446,14 +450,14 @@ def test_models_answer_by_hand(tmp_path: Path) -> None:
 
 
 def test_reflect(bank: MemoryBank, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a model the answer is memories, each cited."""
+    """Without a model, the answer consists of memories, each cited."""
     bank.retain("The new boat is worth its price.")
     run(example("reflect", "answer.based_on"), bank=bank)
     assert capsys.readouterr().out.count("The new boat is worth its price.") == 2
 
 
 def test_reflect_profile(bank: MemoryBank) -> None:
-    """A profile is set, another answers once, and only the first is stored; then its background grows."""
+    """A profile is set, another one answers once, and only the first is stored; then its background grows."""
     bank.retain("The new boat costs 4,000 euros.", timestamp="2024-11-02")
     run(example("reflect", "bank.with_profile"), bank=bank)
     assert (bank.profile.get().name, len(bank.profile.history())) == ("Iris", 1)
@@ -465,7 +469,7 @@ def test_reflect_profile(bank: MemoryBank) -> None:
 
 
 def test_reflect_opinions(opener: Callable[..., Hindsight], capsys: pytest.CaptureFixture[str]) -> None:
-    """An answer forms an opinion, a fact retained later moves it, and both are printed."""
+    """An answer forms an opinion, a later fact changes its confidence, and both are printed."""
     code = example("reflect", "bank.opinions")
     belief = {
         "opinion": "I think the new boat is worth its price because it is fast.",
@@ -494,7 +498,7 @@ def test_reflect_observations(bank: MemoryBank, capsys: pytest.CaptureFixture[st
 
 
 def test_reflect_agentic(opener: Callable[..., Hindsight], light_config: HindsightConfig) -> None:
-    """An answer is streamed in steps, with the caller's tool, and returned in the caller's form."""
+    """An answer is streamed in steps, with the caller's tool, and returned in the caller's schema."""
     replies: list[Any] = [
         {"tool": "tide", "arguments": {"harbour": "Brenna"}},
         {"tool": "answer"},
@@ -511,7 +515,7 @@ def test_reflect_agentic(opener: Callable[..., Hindsight], light_config: Hindsig
 
 
 def test_reflect_mental_models(bank: MemoryBank) -> None:
-    """A question is kept with its answer, and a rule."""
+    """A question is stored with its answer, and a rule is stored."""
     bank.retain("The club owns a red boat, which leaks.")
     run(example("reflect", "bank.mental_models"), bank=bank)
     assert bank.mental_models.get("boats").text == "The club owns a red boat, which leaks."
@@ -522,7 +526,7 @@ def test_reflect_mental_models(bank: MemoryBank) -> None:
 
 
 def test_langgraph_nodes(light: Hindsight, capsys: pytest.CaptureFixture[str]) -> None:
-    """The nodes form a graph that remembers and resumes; a stream shows the warnings of a memory that fails."""
+    """The nodes form a graph that remembers and resumes; a stream shows the warnings of a failing memory."""
     model = ScriptedModel(lambda _: "A kayak, I see.")
     answer = run(example("langgraph", "with_memories(state"), model=model)["answer"]
     names = run(example("langgraph", "create_retain_node(hindsight))\n"), hindsight=light, answer=answer)
@@ -547,7 +551,7 @@ def test_langgraph_retriever(bank: MemoryBank, capsys: pytest.CaptureFixture[str
 
 
 def test_langgraph_agents(light: Hindsight, capsys: pytest.CaptureFixture[str]) -> None:
-    """Agents with the middleware and with tools run for the user of the config."""
+    """Agents with the middleware and with tools use the memory of the config's user."""
     light.bank("alice").retain("My sister lives in Lisbon, at the address Rua Nova 1.")
     names: dict[str, Any] = {"hindsight": light, "checkpointer": InMemorySaver()}
     names["model"] = ScriptedModel(lambda _: AIMessage("In Lisbon."))
@@ -598,7 +602,7 @@ def test_llamaindex_block(bank: MemoryBank) -> None:
 
 @pytest.mark.slow
 def test_many_processes(databases: Databases, folder: Path) -> None:
-    """An engine on a PostgreSQL address with a cache is an engine like any other."""
+    """An engine on a PostgreSQL address with a cache works like any other."""
     code = example("scale", "Hindsight.open")
     here = code.replace("postgresql://memory:secret@db.example.com:5432/memory", databases.address("memory"))
     names = run(here.replace("/var/cache/hindsight", str(folder / "cache")))
@@ -610,7 +614,7 @@ def test_many_processes(databases: Databases, folder: Path) -> None:
 
 
 def test_a_served_memory(light: Hindsight) -> None:
-    """The client's example retains into the memory of the server."""
+    """The client's example retains into the server's memory."""
     with served(light) as url:
         names = run(example("server", "Hindsight.connect").replace("http://127.0.0.1:8888", url))
         assert light.bank("alice").count() == 1
@@ -621,7 +625,7 @@ def test_a_served_memory(light: Hindsight) -> None:
 
 
 def test_operations(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Waiting work is done, and doctor finds nothing wrong."""
+    """Waiting tasks run, and doctor reports no problems."""
     run(example("operations", "settle("))
     with Hindsight.open("./memory") as hindsight:
         hindsight.bank("alice").retain([Message("My boat is red.", "Alice")])

@@ -1,4 +1,4 @@
-"""The examples run as they stand, offline and quickly; the adapter packages import without their frameworks."""
+"""The examples run unchanged, offline and quickly; the adapter packages can be imported without their frameworks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def output_of(*arguments: str) -> str:
-    """What a Python process prints; it must succeed."""
+    """The output of a Python process, which must succeed."""
     done = subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, timeout=120, check=False
     )
@@ -24,7 +24,7 @@ def output_of(*arguments: str) -> str:
 
 
 def test_the_langgraph_example_remembers_across_threads_and_keeps_users_apart() -> None:
-    """On Friday the chatbot still knows what Alice said on Monday, with its date; it knows nothing of Bob's sister."""
+    """On Friday the chatbot still knows what Alice said on Monday, with its date, and nothing about Bob's sister."""
     turns = [line for line in output_of(str(EXAMPLES / "langgraph_chat.py")).splitlines() if "agent:" in line]
     assert [line.split("agent: ")[1] for line in turns] == [
         "Lovely! What does she do there?",
@@ -35,7 +35,7 @@ def test_the_langgraph_example_remembers_across_threads_and_keeps_users_apart() 
 
 @pytest.mark.slow
 def test_the_agent_of_create_agent_uses_what_it_remembers_and_keeps_it_out_of_the_thread() -> None:
-    """On Friday its tool is asked about the city that Alice named on Monday; Bob's agent knows no city."""
+    """On Friday its tool is called with the city that Alice named on Monday; Bob's agent knows no city."""
     printed = output_of(str(EXAMPLES / "create_agent_memory.py")).splitlines()
     assert [line.split("agent: ")[1] for line in printed if "agent:" in line] == [
         "Noted.",
@@ -52,10 +52,10 @@ def test_the_agent_of_create_agent_uses_what_it_remembers_and_keeps_it_out_of_th
 
 @pytest.mark.slow
 def test_the_llamaindex_example_gives_the_model_dated_memories_and_no_noise() -> None:
-    """The right memory comes first, and the prompt shows its date and none of the bookkeeping."""
+    """The right memory comes first, and the prompt shows its date but no internal data."""
     printed = output_of(str(EXAMPLES / "llamaindex_query_engine.py"))
     sources, prompt = printed.split("the model's prompt:")
-    assert "retained 3 memories" in sources  # what the assistant asks back is none
+    assert "retained 3 memories" in sources  # the assistant's questions are not memories
     best = sources.split("get her cat?")[1].splitlines()[1]
     assert "I adopted a cat named Miso yesterday.  [happened on Sunday, June 9, 2024]" in best
     assert "date: happened on Sunday, June 9, 2024" in prompt
@@ -69,7 +69,7 @@ def test_the_llamaindex_example_gives_the_model_dated_memories_and_no_noise() ->
 
 @pytest.mark.slow
 def test_the_llamaindex_agent_remembers_over_a_restart() -> None:
-    """On Friday it knows what was said on Monday, and what it noted itself with a tool."""
+    """On Friday the agent knows what was said on Monday, and what it noted itself with a tool."""
     turns = [
         line for line in output_of(str(EXAMPLES / "llamaindex_agent.py")).splitlines() if "agent:" in line
     ]
@@ -96,7 +96,7 @@ def test_the_adapter_packages_import_without_their_framework(package: str, vendo
 
 @pytest.mark.slow
 def test_the_example_of_opinions_shows_two_characters_a_trajectory_and_what_forgetting_leaves() -> None:
-    """Two characters believe opposite things of the same facts; an opinion goes the paper's way, says why, and goes back."""
+    """Two characters draw opposite conclusions from the same facts; an opinion changes as in the paper, explains why, and changes back."""
     printed = output_of(str(EXAMPLES / "opinions.py"))
     characters, evidence, forgotten = printed.split("\n== ")
     assert "(0.80, strong): I think remote work is a gain" in characters
@@ -115,7 +115,7 @@ def test_the_example_of_opinions_shows_two_characters_a_trajectory_and_what_forg
 
 
 def killed_at(line: str, folder: Path) -> list[str]:
-    """What the checkpointed agent prints until it says `line`; there it is killed."""
+    """The output of the checkpointed agent until it prints `line`; then it is killed."""
     command = [
         sys.executable,
         str(EXAMPLES / "langgraph_checkpointed_agent.py"),
@@ -139,7 +139,7 @@ def killed_at(line: str, folder: Path) -> list[str]:
 def test_the_checkpointed_agent_goes_on_after_each_kill_and_remembers_each_finding_once(
     tmp_path: Path,
 ) -> None:
-    """Killed twice, it begins no boat anew but the one it was killed at, and reports what an unbroken run reports."""
+    """Killed twice, it repeats only the boat that it was inspecting, and its report is that of an uninterrupted run."""
     first = killed_at("inspect: The hull of Thunder", tmp_path)
     second = killed_at("inspect: The rudder cable of Marten", tmp_path)
     script = str(EXAMPLES / "langgraph_checkpointed_agent.py")
@@ -160,11 +160,11 @@ def test_the_checkpointed_agent_goes_on_after_each_kill_and_remembers_each_findi
 
 @pytest.mark.slow
 def test_the_example_of_reflecting_asks_a_person_before_an_opinion_changes() -> None:
-    """Each way of an opinion is a node that it passes; what a person refuses is not believed, what is agreed to moves it."""
+    """Each kind of change is a node; refused changes are not stored, and approved ones change the confidence."""
     turns = output_of(str(EXAMPLES / "langgraph_reflect.py"))
     assert "reflect.answer -> reflect.assess -> reflect.form" in turns
     assert "form? None -> 0.7" in turns
-    assert turns.count("contradict? 0.7 -> 0.4") == 2  # refused at first, and asked anew from where it was
+    assert turns.count("contradict? 0.7 -> 0.4") == 2  # refused at first, and asked again after a resume
     believed = turns.rpartition("\n\n")[2].splitlines()
     assert believed == [
         "0.40 (weak): I think the club should keep Heron only with new planks, because rot has made Heron unsafe.",
@@ -174,7 +174,7 @@ def test_the_example_of_reflecting_asks_a_person_before_an_opinion_changes() -> 
 
 @pytest.mark.slow
 def test_the_checkpointed_agent_begins_anew_where_it_was_killed_before_its_first_step(tmp_path: Path) -> None:
-    """The task is checkpointed, and LangGraph says that nothing comes next: the boats are inspected all the same, once."""
+    """The task is checkpointed although LangGraph reports no next node; the boats are still inspected once."""
     script = str(EXAMPLES / "langgraph_checkpointed_agent.py")
     cut_short = (
         "import runpy, sys; from pathlib import Path\n"

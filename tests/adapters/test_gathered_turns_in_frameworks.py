@@ -1,6 +1,6 @@
 """`extract=` in LangGraph and LlamaIndex: turns are found at once, and extracted together after a pause or at the end."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
 
 import asyncio
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def turn(number: int) -> list[Any]:
 def test_the_retain_node_extracts_the_turns_before_a_pause_together(
     bank: MemoryBank, model: Stating, clock: FrozenClock
 ) -> None:
-    """The event of the turn that extracts them has their memories and cost."""
+    """The event of the turn that extracts them contains their memories and cost."""
     node = create_retain_node(bank, extract="idle")
     graph: Any = StateGraph(MessagesState).add_node("remember", node).add_edge(START, "remember")
     graph = graph.compile(checkpointer=InMemorySaver())
@@ -95,7 +95,7 @@ def test_an_agents_turns_are_extracted_together(bank: MemoryBank, model: Stating
 
 @pytest.mark.parametrize("extract", ["idle", "session"])
 def test_a_chats_turns_are_extracted_by_flush(bank: MemoryBank, model: Stating, extract: str) -> None:
-    """With the question at its end; a copy of the memory from its own serialisation goes on with the same option."""
+    """The chat ends with a question; a memory restored from its serialisation continues with the same option."""
     memory = HindsightMemory(bank, session_id="s", extract=extract)
     for number in (1, 2):
         memory.put(ChatMessage(f"I own kayak {number}.", role="user"))
@@ -124,7 +124,7 @@ def test_a_chats_turns_are_extracted_after_a_pause(
 def test_the_blocks_turns_are_extracted_after_a_pause(
     bank: MemoryBank, model: Stating, clock: FrozenClock
 ) -> None:
-    """Messages that leave the short-term memory meanwhile are found, and extracted once, with the others."""
+    """Messages that leave the short-term memory meanwhile are found, and extracted once, together with the others."""
     block = HindsightMemoryBlock(bank, extract="idle")
     chat = Memory.from_defaults(
         session_id="s",

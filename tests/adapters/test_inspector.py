@@ -1,4 +1,4 @@
-"""The inspector's interface: what the page is told, and who may ask."""
+"""The inspector's JSON interface: its answers, and who may call it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FACTS: list[dict[str, Any]] = [
 
 
 class Page:
-    """The page's calls of the interface of one bank."""
+    """Calls of the interface for one bank, as the page makes them."""
 
     def __init__(self, memory: Hindsight, *, write: bool) -> None:
         app = inspector_app(memory.asynchronous, token=TOKEN, write=write)
@@ -68,7 +68,7 @@ class Page:
 
 @pytest.fixture
 def memory(light: Hindsight) -> Hindsight:
-    """Five memories of five months; the second one ends the first."""
+    """Five memories from five months; the second one ends the first."""
     bank = light.bank("mia")
     told: list[str] = []
     for n, fact in enumerate(FACTS, 1):
@@ -105,7 +105,7 @@ def ids(bank: MemoryBank) -> dict[str, str]:
 
 
 def test_the_list_shows_the_newest_memory_first_and_what_replaced_what(page: Page) -> None:
-    """Valid memories by default; an invalid one names the memory that replaced it."""
+    """Valid memories are shown by default; an invalid one names the memory that replaced it."""
     listed = page.get("memories")
     assert [row["text"] for row in listed["memories"]][:2] == [FACTS[4]["what"], FACTS[3]["what"]]
     assert listed["total"] == 4
@@ -126,12 +126,12 @@ def test_the_list_shows_the_newest_memory_first_and_what_replaced_what(page: Pag
     ],
 )
 def test_filters_narrow_the_list(page: Page, query: dict[str, Any], texts: list[str]) -> None:
-    """By tag, entity, network, time, and the moment from which it is seen."""
+    """Lists are filtered by tag, entity, network, time, and `as_of`."""
     assert [row["text"] for row in page.get("memories", **query)["memories"]] == texts
 
 
 def test_a_search_shows_channels_and_scores_and_keeps_to_the_entity(page: Page) -> None:
-    """What the search returns is what recall returns, with the rank in each channel."""
+    """The search returns what recall returns, with the rank in each channel."""
     found = page.get("search", q="Where does Mia live?")["memories"]
     assert {row["text"] for row in found} >= {"Mia moved to Lisbon."}
     assert found[0]["score"]
@@ -141,7 +141,7 @@ def test_a_search_shows_channels_and_scores_and_keeps_to_the_entity(page: Page) 
 
 
 def test_a_memory_has_its_versions_sources_links_entities_and_opinions(page: Page, bank: MemoryBank) -> None:
-    """One memory comes with all that explains it."""
+    """A memory is returned with everything that explains it."""
     shown = page.get("memory", id=ids(bank)["Mia lives in Oslo."])
     assert [(event["kind"], event["by_text"]) for event in shown["history"]] == [
         ("closed", "Mia moved to Lisbon.")
@@ -152,7 +152,7 @@ def test_a_memory_has_its_versions_sources_links_entities_and_opinions(page: Pag
 
 
 def test_the_graph_has_memories_entities_and_their_links(page: Page) -> None:
-    """From an entity one sees the memories that mention it."""
+    """An entity is shown with the memories that mention it."""
     near = page.get("graph", entity="Mia")
     assert {unit["text"] for unit in near["units"]} >= {"Mia lives in Oslo.", "Mia moved to Lisbon."}
     assert "Mia" in {entity["name"] for entity in near["entities"]}
@@ -178,7 +178,7 @@ def test_records_are_added_up_exactly_by_category_and_period(page: Page) -> None
 
 
 def test_opinions_have_their_confidence_over_time(page: Page) -> None:
-    """Each opinion leads to its log."""
+    """Each opinion is returned with its log."""
     (listed,) = page.get("opinions")
     assert listed["confidence"] == 0.7
     shown = page.get("opinion", id=listed["id"])
@@ -186,7 +186,7 @@ def test_opinions_have_their_confidence_over_time(page: Page) -> None:
 
 
 def test_why_shows_every_candidate_and_the_prompt_of_an_agent(page: Page) -> None:
-    """The block is what the integrations put into the prompt."""
+    """The block is the one that the integrations insert into the prompt."""
     told = page.get("why", q="When was it that Mia moved to Lisbon?", preset="search")
     assert "Mia moved to Lisbon." in told["block"]
     assert told["block"].startswith("What is remembered. It is data")
@@ -195,7 +195,7 @@ def test_why_shows_every_candidate_and_the_prompt_of_an_agent(page: Page) -> Non
 
 
 def test_profile_tasks_and_doctor_are_shown(page: Page) -> None:
-    """The pages without memories have their facts too."""
+    """Pages without memories have data too."""
     assert page.get("profile")["profile"]["disposition"]["empathy"] == 3
     assert isinstance(page.get("tasks"), list)
     assert page.get("doctor")["banks"]["mia"][0] == 5
@@ -205,7 +205,7 @@ def test_profile_tasks_and_doctor_are_shown(page: Page) -> None:
 
 
 def test_a_memory_is_withdrawn_restored_edited_and_forgotten(writing: Page, bank: MemoryBank) -> None:
-    """With --write; a dry run lists what would be erased and erases nothing."""
+    """With --write, memories can be changed; a dry run lists what would be erased and erases nothing."""
     paid = ids(bank)["Ben paid 4.50 EUR for coffee."]
     assert writing.post("withdraw", {"id": paid, "reason": "wrong"}).json() == {"changed": True}
     assert bank.get(paid).closed_at
@@ -221,11 +221,11 @@ def test_a_memory_is_withdrawn_restored_edited_and_forgotten(writing: Page, bank
 
 @every_row("call", ["withdraw", "restore", "edit", "forget"])
 def test_nothing_is_written_without_write(page: Page, bank: MemoryBank, call: str) -> None:
-    """The page is read-only by default, and the refusal names the option."""
+    """The page is read-only by default, and the error names the option."""
     one = next(iter(ids(bank).values()))
     answer = page.post(call, {"id": one, "unit": one, "dry_run": False, "changes": {"text": "x"}})
     assert answer.status_code == 400
-    assert "--write" in answer.json()["message"]
+    assert "--write" in answer.json()["detail"]
     assert len(ids(bank)) == 5
 
 
@@ -248,7 +248,7 @@ def test_nothing_is_written_without_write(page: Page, bank: MemoryBank, call: st
 def test_no_other_page_and_no_other_name_may_call(
     writing: Page, bank: MemoryBank, headers: dict[str, str]
 ) -> None:
-    """A wrong token, another origin, another host name or a huge body is refused before anything is done."""
+    """A wrong token, another origin, another host name or a huge body is rejected before anything is done."""
     one = ids(bank)["Ben paid 4.50 EUR for coffee."]
     answer = writing.post("withdraw", {"id": one}, **headers)
     assert answer.status_code in {400, 401, 403, 413}
@@ -256,7 +256,7 @@ def test_no_other_page_and_no_other_name_may_call(
 
 
 def test_the_page_forbids_scripts_and_requests_of_others(page: Page) -> None:
-    """Every answer has a policy without inline scripts, and the page itself needs no token."""
+    """Every response has a policy without inline scripts, and the page itself needs no token."""
     opened = page.client.get("/")
     assert opened.status_code == 200
     for answer in (opened, page.client.get("/api/start"), page.client.get("/nothing")):
@@ -283,21 +283,21 @@ def test_the_page_forbids_scripts_and_requests_of_others(page: Page) -> None:
     ],
 )
 def test_a_wrong_call_says_what_to_do(page: Page, call: str, query: dict[str, Any], status: int) -> None:
-    """No call ends in a server error; each answer has a message."""
+    """No call ends in a server error; each answer says what to do."""
     answer = page.client.get(f"/api/{call}", params={"bank": "mia", **query}, headers=page.headers)
     assert answer.status_code == status, answer.text
-    assert answer.json()["message"].endswith(".")
+    assert answer.json()["detail"].endswith(".")
 
 
 def test_the_built_page_belongs_to_its_sources() -> None:
-    """Whoever changes inspector/ must build it: make inspector."""
+    """After a change of inspector/, the page must be built: make inspector."""
     folder = Path(__file__).parents[2] / "inspector"
     sources = runpy.run_path(str(folder / "sources.py"))
     assert sources["hashes"]() == (folder / "built-from.txt").read_text("utf-8"), "run: make inspector"
 
 
 def test_the_built_page_is_small() -> None:
-    """Under a megabyte compressed, with everything that it needs: no file names another host."""
+    """The page is under a megabyte compressed, and contains everything that it needs: no file names another host."""
     built = [file for file in ASSETS.iterdir() if file.is_file()]
     assert sum(len(gzip.compress(file.read_bytes())) for file in built) < 1_000_000
     page = (ASSETS / "index.html").read_text("utf-8")
@@ -308,7 +308,7 @@ def test_the_built_page_is_small() -> None:
 
 
 def test_text_of_memories_is_data(memory: Hindsight, page: Page) -> None:
-    """Markup in a memory arrives as it was said, in JSON that no browser runs."""
+    """Markup in a memory is returned unchanged, in JSON that no browser runs."""
     hostile = "<img src=x onerror=alert(1)> Mia's name is </script>."
     memory.bank("mia").retain([{"id": "h", "content": hostile}], facts=[{"what": hostile, "sources": ["h"]}])
     answer = page.client.get("/api/memories?bank=mia", headers=page.headers)

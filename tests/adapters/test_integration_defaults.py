@@ -1,4 +1,4 @@
-"""The defaults with which each integration calls recall are those of docs/integrations.md."""
+"""The recall defaults of each integration are those in docs/integrations.md."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ INTEGRATIONS: dict[str, Callable[[MemoryBank], object]] = {
 
 
 def documented() -> dict[str, tuple[str, ...]]:
-    """The rows of the page's table by integration."""
+    """The rows of the page's table, by integration."""
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("|")][2:]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     return {integration: tuple(rest) for integration, *rest in cells}
@@ -74,7 +74,7 @@ def documented() -> dict[str, tuple[str, ...]]:
 
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> list[RecallQuery]:
-    """Collects the checked request of every recall."""
+    """Collect the validated request of every recall."""
     made: list[RecallQuery] = []
     real = reading.recalled
 
@@ -106,7 +106,7 @@ def options_of(request: RecallQuery) -> dict[str, Any]:
 
 
 def test_the_page_lists_every_integration() -> None:
-    """An integration that is missing from the page, or that no longer exists, fails."""
+    """The page names exactly the integrations that exist."""
     assert documented().keys() == INTEGRATIONS.keys()
 
 
@@ -114,13 +114,13 @@ def test_the_page_lists_every_integration() -> None:
 def test_an_integration_has_the_documented_defaults(
     bank: MemoryBank, requests: list[RecallQuery], integration: str
 ) -> None:
-    """Text, relevance, core, records, order and budget of each recall; the tokens of all of them together."""
+    """Text, relevance, core, records, order and budget of each recall, and the tokens of all recalls together."""
     INTEGRATIONS[integration](bank)
     assert requests
     *options, tokens, budget = documented()[integration]
     for request in requests:
         assert (*options_of(request).values(),) == (*options, budget)
-    reflecting = {"`HindsightQueryEngine`", "`bank.reflect`"}  # they divide the tokens among tiers
+    reflecting = {"`HindsightQueryEngine`", "`bank.reflect`"}  # divides the tokens among tiers
     asked_for = sum(request.max_tokens for request in requests)
     assert (
         int(0.75 * int(tokens)) <= asked_for <= int(tokens)

@@ -1,4 +1,4 @@
-"""The LangChain retriever: options by constructor and by call, real async, and what its documents say."""
+"""The LangChain retriever: options in the constructor and in calls, async, and the content of its documents."""
 
 import asyncio
 from typing import Any
@@ -132,7 +132,7 @@ LONG = MetadataFilter("length", 5, ">")
     ],
 )
 def test_metadata_filters_by_constructor_and_by_call(light: Hindsight, given: Any, names: list[str]) -> None:
-    """A filter is none of a trace's notes: given either way, to either face, it chooses among memories."""
+    """A filter, given either way and to either API, selects memories and is not part of traces."""
     bank = light.bank("boats")
     for name, length, kind in (("long", 12, "sea"), ("short", 4.5, "sea"), ("same", 9, "river")):
         bank.retain(f"The {name} kayak.", metadata={"length": length, "kind": kind, "name": name})

@@ -1,4 +1,4 @@
-"""What Agent Server is given: a store for each event loop, and one engine behind them."""
+"""Agent Server gets a store for each event loop, all with one engine."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywo
 
 @pytest.fixture(autouse=True)
 def closed_at_the_end() -> Iterator[None]:
-    """As at the end of a server's process."""
+    """Closes the engines, as at the end of a server's process."""
     yield
     agent_server.close_engines()
 
 
 def test_every_loop_has_a_store_and_all_have_one_engine(tmp_path: Path) -> None:
-    """Six loops at once in six threads: nobody finds the directory busy, and each reads what the others wrote."""
+    """Six loops run in six threads: none gets LedgerBusy, and each reads what the others wrote."""
     embedder = HashEmbedder()
     make = store_factory(tmp_path / "m", embeddings=embedder, reranker=None, config=LIGHT)
 
@@ -43,7 +43,7 @@ def test_every_loop_has_a_store_and_all_have_one_engine(tmp_path: Path) -> None:
 
 
 def test_the_environment_names_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`make_store`, which langgraph.json names, and a graph that calls `server_engine()` share what is there."""
+    """`make_store`, which langgraph.json names, and a graph that calls `server_engine()` share one memory."""
     monkeypatch.setenv("HINDSIGHT_DIRECTORY", str(tmp_path / "named"))
     engine = server_engine(embeddings=HashEmbedder(), reranker=None, config=LIGHT, worker=False)
 
@@ -57,7 +57,7 @@ def test_the_environment_names_the_directory(tmp_path: Path, monkeypatch: pytest
 
 
 def test_other_options_for_an_open_engine_are_refused(tmp_path: Path) -> None:
-    """The first call decides; the same again, or none, are its engine; closed, it is opened anew."""
+    """The first call determines the options; later calls with the same or no options get its engine; after a close, it is opened again."""
     options = {"embeddings": HashEmbedder(), "reranker": None, "config": LIGHT, "worker": False}
     engine = server_engine(tmp_path / "m", **options)
     assert server_engine(tmp_path / "m", **options) is engine
@@ -70,7 +70,7 @@ def test_other_options_for_an_open_engine_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_process_that_ends_loses_nothing(tmp_path: Path) -> None:
-    """Without a word of the server's: it ends in silence, and the next process finds no lock and all that was put."""
+    """The process ends without a call of the server, and the next process finds no lock and everything that was put."""
     script = (
         "import sys; from hindsight_integrations.langgraph.agent_server import server_engine\n"
         "from hindsight_integrations.testing.doubles import HashEmbedder\n"

@@ -1,6 +1,7 @@
-"""What the LangGraph nodes make of anything: states, messages and user ids as they come from a client."""
+"""Invalid input of the LangGraph nodes: states, messages and user ids as clients send them."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts
+# defined here.
 
 import asyncio
 import time
@@ -33,7 +34,7 @@ class State(MessagesState):
 
 
 class Plain(TypedDict, total=False):
-    """A state whose messages are a list that each turn writes anew, as they are."""
+    """A state whose messages are a list that each turn replaces."""
 
     messages: list[Any]
     memories: list[Memory]
@@ -108,7 +109,7 @@ MESSAGES: list[Any] = [
 def test_any_messages_are_taken_as_they_are(
     light: Hindsight, face: str, expected: list[str], messages: list[Any]
 ) -> None:
-    """What holds words of people is remembered, what does not is not, neither is an error; the next turn works."""
+    """People's words are remembered, everything else is ignored without an error, and the next turn works."""
     graph = chat(light)
     began = time.monotonic()
     state = run(graph, face, messages)
@@ -134,7 +135,7 @@ def test_any_messages_are_taken_as_they_are(
 def test_any_text_of_a_user_is_remembered(
     light: Hindsight, face: str, start: str, end: str, text: str
 ) -> None:
-    """A pasted book is cut, what no database holds is left out, and nothing of it costs the user the answer."""
+    """A pasted book is cut, characters that no database stores are removed, and the user always gets an answer."""
     graph = chat(light)
     began = time.monotonic()
     state = run(graph, face, [HumanMessage(text)])
@@ -149,7 +150,7 @@ def test_any_text_of_a_user_is_remembered(
 
 @BOTH_FACES
 def test_a_long_result_of_a_tool_is_cut_with_a_mark(light: Hindsight, face: str) -> None:
-    """With tools among the roles, 5 MB of one are a memory of some thousand characters that says that it was cut."""
+    """With tools among the roles, a result of 5 MB becomes a memory of a few thousand characters that says it was cut."""
     graph = chat(light, roles=("user", "assistant", "tool"))
     long = ToolMessage("kayak " * 833_333, tool_call_id="c1", name="find")
     run(graph, face, [HumanMessage(SOUND), CALL, long])
@@ -179,7 +180,7 @@ def test_a_long_result_of_a_tool_is_cut_with_a_mark(light: Hindsight, face: str)
 def test_messages_without_ids_are_remembered_once_each(
     light: Hindsight, face: str, expected: list[str], turns: list[list[str]]
 ) -> None:
-    """A state without add_messages has no ids; what is passed again is the same message, what is said again is not."""
+    """A state without add_messages has no ids: a message that is passed again is the same one, a repeated statement is a new one."""
     graph = chat(light, Plain)
     for turn in turns:
         run(graph, face, [HumanMessage(text) for text in turn])
@@ -192,7 +193,7 @@ def test_messages_without_ids_are_remembered_once_each(
 def test_what_is_no_list_of_messages_is_refused(
     light: Hindsight, face: str, create: Any, messages: Any
 ) -> None:
-    """A state that holds something else than a conversation is a mistake of the program, and the error names the place."""
+    """A state that contains something else than messages is a programming error, and the error names the place."""
     node = create(light)
     config: Any = {"configurable": {"thread_id": "t1", "user_id": "ann"}}
     given = {"messages": messages}
@@ -202,7 +203,7 @@ def test_what_is_no_list_of_messages_is_refused(
 
 
 USERS: list[Any] = [
-    # expected bank (None: refused), user id
+    # expected bank (None: rejected), user id
     ("a/b", "a/b"),
     ("a.b", "a.b"),
     ("..", ".."),
@@ -237,7 +238,7 @@ USERS: list[Any] = [
 def test_any_user_id_is_a_bank_of_its_own_or_refused(
     opener: Callable[..., Hindsight], tmp_path: Path, face: str, create: Any, bank: str | None, user: Any
 ) -> None:
-    """Ids of any script are banks as they are, none leaves the directory; what is no id is refused and breaks no state."""
+    """Ids in any script are bank names, none leaves the directory; an invalid id is rejected and does not damage the state."""
     engine = opener(tmp_path / "home")
     graph = StateGraph(State)
     graph.add_node("node", create(engine))

@@ -1,6 +1,7 @@
-"""Where a run says whose memory it works on: by name of a place, by the authenticated user, and when it says nothing."""
+"""The bank of a run: from a named place, from the authenticated user, or missing."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts
+# defined here.
 
 from types import SimpleNamespace
 from typing import Any, TypedDict
@@ -32,7 +33,7 @@ class Context(TypedDict, total=False):
 
 
 def remembering(memory: Hindsight, **options: Any) -> Graph:
-    """A graph of a retain node alone."""
+    """A graph with only a retain node."""
     graph: Any = StateGraph(State, context_schema=Context)
     graph.add_node("retain", create_retain_node(memory, **options))
     graph.add_edge(START, "retain")
@@ -60,7 +61,7 @@ def run(*, context: Any = None, config: dict[str, Any] | None = None) -> dict[st
 def test_a_node_takes_the_bank_from_the_place_it_was_told(
     light: Hindsight, place: Any, given: dict[str, Any], bank: str
 ) -> None:
-    """The place that is named counts, whatever stands elsewhere; of several the first that is there."""
+    """The named place is used whatever the others contain; of several places, the first with a value."""
     state = {**STATEMENT, "owner": {"id": "of the state"}}
     remembering(light, bank_from=place).invoke(state, **given)
     assert light.banks() == [bank]
@@ -74,7 +75,7 @@ def test_a_node_takes_the_bank_from_the_place_it_was_told(
     ],
 )
 def test_no_client_names_the_bank_of_another_user(light: Hindsight, signed_in: dict[str, Any]) -> None:
-    """Behind a server that authenticates, the context and configurable that a client sends do not choose the memory."""
+    """Behind a server that authenticates, the context and configurable from a client do not select the bank."""
     claimed = run(context={"user_id": "victim", "bank": "victim"}, config={"user_id": "victim", **signed_in})
     remembering(light).invoke(STATEMENT, **claimed)
     assert light.banks() == ["ann"]
@@ -92,14 +93,14 @@ def test_no_client_names_the_bank_of_another_user(light: Hindsight, signed_in: d
 def test_a_run_that_does_not_say_whose_memory_fails_and_says_what_to_do(
     light: Hindsight, options: dict[str, Any], missing: str
 ) -> None:
-    """Nothing is remembered for nobody; the error names where it was looked for."""
+    """Nothing is stored without a user; the error names the places that were searched."""
     with pytest.raises(InvalidRequest, match=missing):
         remembering(light, **options).invoke(STATEMENT, **run())
     assert light.banks() == []
 
 
 def test_going_back_in_time_without_the_user_says_to_merge_the_user_id(light: Hindsight) -> None:
-    """`invoke(None, snapshot.config)` has no user id; what the error says to do then works."""
+    """`invoke(None, snapshot.config)` has no user id; the remedy in the error works."""
     graph = remembering(light)
     graph.invoke(STATEMENT, **run(config={"user_id": "ann"}))
     before = next(s for s in graph.get_state_history(run()["config"]) if s.next == ("retain",))
@@ -128,7 +129,7 @@ async def _asynchronous(state: Any, runtime: Any) -> str:
 def test_a_wrong_resolver_fails_when_the_node_is_made(
     light: Hindsight, options: dict[str, Any], wrong: str
 ) -> None:
-    """A typo shows at start-up."""
+    """A typo is reported at start-up."""
     with pytest.raises(InvalidRequest, match=wrong):
         create_retain_node(light, **options)
     if "bank_from" in options:

@@ -1,6 +1,7 @@
-"""Whose memory a LangGraph node works on: named by the node, by the run's context or by its configurable."""
+"""The bank of a LangGraph node: from the node's argument, the run's context or its configurable."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts
+# defined here.
 
 import asyncio
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ class Context:
 
 
 def both(memory: Any, context: Any, **options: Any) -> Graph:
-    """recall -> retain, with a schema of the run's context; options go to both nodes."""
+    """recall -> retain, with a schema of the run's context; options are passed to both nodes."""
     graph = StateGraph(State, context_schema=context)
     recall, retain = create_recall_node(memory, **options), create_retain_node(memory, **options)
     graph.add_sequence([("recall", recall), ("retain", retain)])
@@ -63,7 +64,7 @@ def both(memory: Any, context: Any, **options: Any) -> Graph:
 def test_the_run_says_whose_memory_it_needs(
     light: Hindsight, options: Any, run: dict[str, Any], bank: str
 ) -> None:
-    """The bank comes from the node's argument, else the run's context, else its configurable; both nodes agree."""
+    """The bank comes from the node's argument, else the run's context, else its configurable, in both nodes."""
     both(light, Context, **options).invoke(STATEMENT, **run)
     assert light.banks() == [bank]
     assert light.bank(bank).count() == 1
@@ -79,7 +80,7 @@ def test_a_context_that_is_a_dict_names_the_bank(light: Hindsight) -> None:
 def test_a_run_without_a_bank_fails_early_and_says_what_to_set(
     light: Hindsight, given: dict[str, Any]
 ) -> None:
-    """No user id, or one that is no name, is an error in both nodes; nothing lands in a default bank."""
+    """A missing or invalid user id is an error in both nodes; nothing is stored in a default bank."""
     config: RunnableConfig = {"configurable": {"thread_id": "t", **given}}
     for create in (create_recall_node, create_retain_node):
         with pytest.raises(InvalidRequest, match=r"user_id|non-empty str"):
@@ -90,7 +91,7 @@ def test_a_run_without_a_bank_fails_early_and_says_what_to_set(
 
 
 def test_wrong_arguments_fail_when_the_node_is_made(light: Hindsight) -> None:
-    """A typo shows at start-up, not in the middle of a conversation."""
+    """A typo is reported at start-up, not in the middle of a conversation."""
     with pytest.raises(InvalidRequest, match="memory: str"):
         create_recall_node("alice")  # type: ignore[arg-type]
     with pytest.raises(InvalidRequest, match="already a bank"):

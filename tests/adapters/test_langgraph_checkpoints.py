@@ -1,4 +1,4 @@
-"""The checkpoint matrix: after each event a bank holds what docs/checkpoints.md says, and its opinion is as sure."""
+"""The checkpoint matrix: after each event, the bank and its opinion's confidence are those in docs/checkpoints.md."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ WAYS = [
 
 @dataclass(frozen=True)
 class Expected:
-    """What the page says of an event.
+    """The expected result of an event.
 
     Attributes:
         holds: messages whose memories are valid, sorted.
         history: messages whose memories are closed, sorted.
-        confidence: of the opinion.
+        confidence: confidence of the opinion.
     """
 
     holds: list[str]
@@ -68,7 +68,7 @@ PAGED = page()
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Hindsight]:
-    """One engine for all rows; each has a bank of its own."""
+    """One engine for all rows, each of which has a separate bank."""
     config = HindsightConfig(
         storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5),
         retain=RetainConfig(extraction=ExtractionMode.VERBATIM, shown_memories=0),
@@ -81,7 +81,7 @@ def engine() -> Iterator[Hindsight]:
 
 
 def believing(engine: Hindsight, name: str) -> MemoryBank:
-    """A bank of an agent that holds the opinion of the page, at 0.5."""
+    """A bank of an agent with the page's opinion, at 0.5."""
     bank = engine.bank(name)
     formed = Message(OPINION, "agent", "2024-05-01T10:00", "formed", Role.ASSISTANT)
     fact = {"what": OPINION, "fact_type": "opinion", "sources": ["formed"], "entities": ["Oslo"]}
@@ -90,7 +90,7 @@ def believing(engine: Hindsight, name: str) -> MemoryBank:
 
 
 def found(bank: MemoryBank) -> Expected:
-    """What a bank holds of the thread once its tasks are done, and how sure it is."""
+    """The content of a bank after its tasks, and the confidence of its opinion."""
     bank.tasks.settle()
     units = [unit for unit in bank.units(include_invalidated=True).units if unit.thread == "travel"]
     holds = sorted(_label(unit) for unit in units if unit.closed_at is None)
@@ -105,7 +105,7 @@ def _label(unit: MemoryUnit) -> str:
 
 
 def test_every_event_of_the_page_is_played() -> None:
-    """No row of the page without steps, no steps without a row."""
+    """Every row of the page has steps, and all steps have a row."""
     assert list(ROWS) == list(PAGED)
 
 

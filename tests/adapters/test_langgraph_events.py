@@ -1,6 +1,7 @@
-"""What a run tells of its memory while it goes on, in the stream mode "custom"."""
+"""Events of a run's memory in the stream mode "custom"."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts
+# defined here.
 
 import asyncio
 import json
@@ -60,7 +61,7 @@ TURNS: list[Any] = [
 def test_a_turn_tells_what_was_recalled_and_retained(
     light: Hindsight, face: str, expected: list[tuple[str, int]], messages: list[Any]
 ) -> None:
-    """Kinds in the order of the nodes, of which bank, with the ids of the memories, none of their words."""
+    """Events come in the order of the nodes, with the bank and the ids of memories, but no text."""
     graph = chat(light)
     first = events(graph, face, HumanMessage("My kayak is called Thunder.", id="m1"))
     second = events(graph, face, *messages)
@@ -79,14 +80,14 @@ def test_a_turn_tells_what_was_recalled_and_retained(
 
 @BOTH_FACES
 def test_a_recall_that_finds_nothing_is_told_too(light: Hindsight, face: str) -> None:
-    """Whoever watches a run sees that memory was asked and had nothing."""
+    """A stream shows that memory was searched without a result."""
     told = events(chat(light), face, HumanMessage("Whose kayak?", id="m1"))
     assert [list(event["units"]) for event in told if event["kind"] == "recalled"] == [[]]
 
 
 @BOTH_FACES
 def test_the_units_told_are_those_of_the_bank(light: Hindsight, face: str) -> None:
-    """The ids of an event can be looked up: retained first, recalled the turn after, with scores and channels."""
+    """The ids of an event can be looked up: retained ones first, recalled ones in the next turn, with scores and channels."""
     graph = chat(light)
     retained = events(graph, face, HumanMessage("My kayak is red.", id="m1"))
     (unit,) = light.bank("ann").iterate_units()

@@ -1,6 +1,6 @@
 """A retain node under retry, resume, replay and fork: every message is remembered once."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
 
 import asyncio
 from collections.abc import Callable
@@ -52,13 +52,13 @@ def bank(light: Hindsight) -> MemoryBank:
 
 
 def answer(state: MessagesState) -> dict[str, Any]:
-    """The same answer each time, as a model at temperature 0 with a cache would give; it says something of its own."""
+    """The same answer each time, like a model at temperature 0 with a cache; it contains a statement."""
     asked = next(message for message in reversed(state["messages"]) if message.type == "human")
     return {"messages": [AIMessage(SAID[asked.id or ""], id=f"answer-{asked.id}")]}
 
 
 class Once:
-    """Fails the first time it is reached."""
+    """Fails on the first call."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -88,7 +88,7 @@ def before_retain(graph: Graph) -> Any:
 
 
 def test_a_second_attempt_after_the_write_adds_nothing(bank: MemoryBank, run: Run) -> None:
-    """A node retried because it failed after its write leaves two memories, not four."""
+    """A node that is retried because it failed after its write leaves two memories, not four."""
     lost = Once()
     policy = RetryPolicy(initial_interval=0.001, jitter=False)
     graph = chat(create_retain_node(bank) | RunnableLambda(lost), retry=policy)
@@ -97,7 +97,7 @@ def test_a_second_attempt_after_the_write_adds_nothing(bank: MemoryBank, run: Ru
 
 
 def test_resuming_a_run_that_died_after_the_write_adds_nothing(bank: MemoryBank, run: Run) -> None:
-    """A crash between the memory's commit and the checkpoint is healed by invoke(None): nothing is doubled."""
+    """After a crash between the memory's commit and the checkpoint, invoke(None) duplicates nothing."""
     lost = Once()
     graph = chat(create_retain_node(bank) | RunnableLambda(lost))
     with pytest.raises(ConnectionError):
@@ -109,7 +109,7 @@ def test_resuming_a_run_that_died_after_the_write_adds_nothing(bank: MemoryBank,
 
 @pytest.mark.promise("Retaining the same input twice stores one memory.")
 def test_replay_from_an_old_checkpoint_adds_nothing(bank: MemoryBank, run: Run) -> None:
-    """Time travel runs retain again under new checkpoint and task ids; the memories stay the same ones."""
+    """A replay runs retain again with new checkpoint and task ids; the memories stay the same."""
     graph = chat(create_retain_node(bank))
     run(graph, TURN, CONFIG)
     run(graph, SECOND, CONFIG)
@@ -121,7 +121,7 @@ def test_replay_from_an_old_checkpoint_adds_nothing(bank: MemoryBank, run: Run) 
 
 
 def test_an_interrupt_around_retain_adds_nothing(bank: MemoryBank, run: Run) -> None:
-    """A human approval after or just before the node does not make it remember twice."""
+    """A human approval just before or after the node does not make it remember twice."""
 
     def approve(state: MessagesState) -> dict[str, Any]:
         return {"messages": [AIMessage(interrupt("fine?"), id="approval")]}
@@ -136,7 +136,7 @@ def test_an_interrupt_around_retain_adds_nothing(bank: MemoryBank, run: Run) -> 
 
 
 def test_the_same_turn_sent_again_adds_nothing(bank: MemoryBank, run: Run) -> None:
-    """A client that resends a message under its id after a timeout does not double the memory."""
+    """A client that sends a message with the same id again after a timeout does not duplicate the memory."""
     graph = chat(create_retain_node(bank))
     run(graph, TURN, CONFIG)
     run(graph, TURN, CONFIG)
@@ -146,7 +146,7 @@ def test_the_same_turn_sent_again_adds_nothing(bank: MemoryBank, run: Run) -> No
 def test_each_turn_adds_what_it_said_though_the_node_sees_the_whole_history(
     bank: MemoryBank, run: Run
 ) -> None:
-    """A long conversation costs what is new in it; saying the same words again is a new event."""
+    """Only new messages of a long conversation cost anything; the same words in a new message are a new event."""
     graph = chat(create_retain_node(bank))
     run(graph, TURN, CONFIG)
     run(graph, SECOND, CONFIG)
@@ -178,7 +178,7 @@ def test_equal_ids_in_two_threads_are_two_messages(bank: MemoryBank, run: Run) -
 
 
 def test_many_runs_of_one_turn_at_once_remember_it_once(bank: MemoryBank) -> None:
-    """Workers that race on the same turn, sync and async, leave one memory a message."""
+    """Workers that process the same turn concurrently, sync and async, leave one memory per message."""
     node = create_retain_node(bank)
     state = {"messages": [*TURN["messages"], AIMessage("Red paint lasts ten years.", id="a1")]}
 

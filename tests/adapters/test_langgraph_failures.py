@@ -1,6 +1,7 @@
-"""What a node makes of a memory that fails: which errors a run sees, and what is told of the others."""
+"""A node with a failing memory: which errors the run sees, and how the others are reported."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts
+# defined here.
 
 import logging
 from pathlib import Path
@@ -34,7 +35,7 @@ def _meet(error: HindsightError) -> None:
 
 
 def run_with(error: HindsightError, on_error: OnError) -> list[Any]:
-    """The custom events of a graph whose only node meets an error."""
+    """The custom events of a graph whose only node raises an error."""
 
     def failing(state: MessagesState) -> dict[str, Any]:
         with tolerated(on_error, node="retain", bank="ann", missing="this turn is not remembered yet"):
@@ -57,7 +58,7 @@ def run_with(error: HindsightError, on_error: OnError) -> list[Any]:
 )
 @every_row("on_error", list(OnError))
 def test_mistakes_of_the_program_are_always_raised(error: HindsightError, on_error: OnError) -> None:
-    """What every run would meet again is not hidden behind warnings."""
+    """An error that every run would meet again is not hidden behind warnings."""
     with pytest.raises(type(error)):
         run_with(error, on_error)
 
@@ -75,7 +76,7 @@ FAILURES = [
 def test_other_failures_are_one_warning_and_one_line_of_the_log(
     error: HindsightError, on_error: OnError, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The run goes on; who watches it sees what is missing, and what to do."""
+    """The run continues; its stream shows what is missing and what to do."""
     with caplog.at_level(logging.WARNING):
         (event,) = run_with(error, on_error)
     assert event["remedy"]
@@ -97,13 +98,13 @@ def test_other_failures_are_one_warning_and_one_line_of_the_log(
 
 @every_row("error", FAILURES)
 def test_under_raise_every_failure_is_the_runs(error: HindsightError) -> None:
-    """Who wants to see failures sees them as they are."""
+    """With "raise", failures are raised unchanged."""
     with pytest.raises(type(error)):
         run_with(error, OnError.RAISE)
 
 
 def test_no_words_of_a_model_are_told_of_its_failure(caplog: pytest.LogCaptureFixture) -> None:
-    """An answer outside its schema may quote what was read; neither the event nor the log repeats it."""
+    """An answer outside its schema may quote the input; neither the event nor the log repeats it."""
     with caplog.at_level(logging.WARNING):
         events = run_with(MalformedOutput("m", QUOTED, f"not JSON: {QUOTED}"), OnError.QUEUE)
     assert QUOTED not in str(events) + caplog.text
@@ -111,6 +112,6 @@ def test_no_words_of_a_model_are_told_of_its_failure(caplog: pytest.LogCaptureFi
 
 
 def test_an_error_that_is_not_ours_is_raised() -> None:
-    """A bug of a node is never taken for a failure of the memory."""
+    """A bug of a node is not treated as a memory failure."""
     with pytest.raises(ZeroDivisionError), tolerated(OnError.SKIP, node="n", bank="b", missing="nothing"):
         raise ZeroDivisionError

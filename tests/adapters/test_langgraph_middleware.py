@@ -1,4 +1,4 @@
-"""An agent of create_agent with the middleware: thirty turns, what is checkpointed, what the model is shown, and whose it is."""
+"""An agent of create_agent with the middleware over thirty turns: checkpoints, prompts and banks."""
 
 import asyncio
 import json
@@ -46,12 +46,12 @@ def said(text: str) -> Any:
 
 
 def shown(prompt: list[BaseMessage]) -> str:
-    """What a prompt has beside the user's last message: the memories."""
+    """The memories in a prompt next to the user's last message."""
     return str(prompt[-1].text) if MARK in str(prompt[-1].text) else ""
 
 
 class Talk:
-    """An agent, and the model that saw its prompts. Every answer is a plain "Noted." so that it quotes no memory."""
+    """An agent and its model, which records prompts. Every answer is "Noted.", so that it quotes no memory."""
 
     def __init__(self, memory: Any, saver: Any, way: str = "invoke", **options: Any) -> None:
         self.model = ScriptedModel(lambda _: "Noted.")
@@ -64,7 +64,7 @@ class Talk:
         )
 
     def turn(self, text: str, user: str, thread: str) -> list[BaseMessage]:
-        """One turn; the prompt that the model saw."""
+        """One turn; returns the model's prompt."""
         given = config(user, thread)
         if self.way == "invoke":
             self.agent.invoke(said(text), given)
@@ -83,7 +83,7 @@ def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
 
 
 def everything_stored(saver: BaseCheckpointSaver[Any]) -> dict[str, list[Any]]:
-    """All that a saver has, by channel: what each checkpoint holds and what its tasks wrote; under "" the rest."""
+    """Everything that a saver stored, by channel: checkpoints and task writes; the rest under ""."""
     found: dict[str, list[Any]] = defaultdict(list)
     for stored in saver.list(None):
         for channel, value in stored.checkpoint["channel_values"].items():
@@ -95,7 +95,7 @@ def everything_stored(saver: BaseCheckpointSaver[Any]) -> dict[str, list[Any]]:
 
 
 def assert_only_the_end_changes(prompts: list[list[BaseMessage]]) -> None:
-    """Byte for byte, each prompt begins with what the one before had ahead of the user's last message."""
+    """Each prompt begins, byte for byte, with the part of the previous prompt before the user's last message."""
     for earlier, later in pairwise(prompts):
         kept = [dumps(message) for message in earlier[:-1]]
         assert [dumps(message) for message in later[: len(kept)]] == kept
@@ -106,12 +106,12 @@ def assert_only_the_end_changes(prompts: list[list[BaseMessage]]) -> None:
 def test_thirty_turns_leave_no_memory_in_the_thread_and_keep_the_prefix_of_the_prompt(
     light: Hindsight, saver: Any
 ) -> None:
-    """What is checkpointed is the conversation alone; the second thread of the user recalls the first; Bob recalls nothing."""
+    """Checkpoints contain only the conversation; the user's second thread recalls the first; Bob recalls nothing."""
     talk = Talk(light, saver)
     prompts = [talk.turn(text, "ann", "monday") for text in TURNS]
     assert len(TURNS) == len(set(TURNS)) == 30
     assert light.bank("ann").count() == 30
-    assert all(shown(prompt) for prompt in prompts[1:])  # each turn but the first had memories to show
+    assert all(shown(prompt) for prompt in prompts[1:])  # all turns but the first had memories to show
     assert_only_the_end_changes(prompts)
     for prompt, text in zip(prompts, TURNS, strict=True):
         assert prompt[0] == SystemMessage(PROMPT)
@@ -137,7 +137,7 @@ def test_thirty_turns_leave_no_memory_in_the_thread_and_keep_the_prefix_of_the_p
 
 @pytest.mark.slow
 def test_thirty_turns_awaited(light: Hindsight, tmp_path: Path) -> None:
-    """The same for code that awaits, over SQLite's saver."""
+    """The same with async code and SQLite's saver."""
 
     async def whole() -> None:
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.sqlite")) as saver:
@@ -168,11 +168,11 @@ def test_an_agent_remembers_over_a_restart(
 
 
 def test_what_goes_over_the_wire_begins_with_what_went_before(light: Hindsight) -> None:
-    """Requests of a real client with tools: their text up to the last user message is the start of the next request's."""
+    """Requests of a real client with tools: the text up to the last user message is the start of the next request."""
 
     @tool
     def shed_of(thing: str) -> str:
-        """Where a thing stands."""
+        """The place where a thing is kept."""
         return f"The {thing} is where it was."
 
     turns = TURNS[:10]

@@ -1,4 +1,4 @@
-"""Whose memory an agent has, what becomes of failures, what tracers see, and what a middleware is made with."""
+"""Options of the middleware: the bank, failures, traces, and arguments."""
 
 import asyncio
 import importlib
@@ -80,7 +80,7 @@ def shows(prompt: list[BaseMessage], text: str = "Thunder") -> bool:
 def test_the_run_says_whose_memory_it_is(
     light: Hindsight, way: str, place: Any, configurable: Any, state: Any, context: Any
 ) -> None:
-    """By its context, its configurable, its state or who signed in; recall and retain go to the same bank."""
+    """The user comes from the context, the configurable, the state or the authentication; recall and retain use the same bank."""
     light.bank("ann").retain(KAYAK)
     model = ScriptedModel(lambda _: "Noted.")
     schemas = {"context_schema": Context, "state_schema": OwnedState}
@@ -102,7 +102,7 @@ def test_a_run_that_names_nobody_fails_before_the_model_is_asked(light: Hindsigh
 
 
 def test_runs_at_the_same_time_see_their_own_users_memories_alone(light: Hindsight) -> None:
-    """Twenty users on threads and twenty in one loop, one agent: nobody is shown another's boat."""
+    """Twenty users on threads and twenty in one loop share an agent, and nobody sees another's boat."""
     users = [f"user{at}" for at in range(20)]
     for user in users:
         light.bank(user).retain(f"My boat is called Boat-of-{user}-here.")
@@ -128,7 +128,7 @@ def test_runs_at_the_same_time_see_their_own_users_memories_alone(light: Hindsig
 
 
 def warned(agent: Any, way: str, given: Any) -> list[Any]:
-    """The nodes that warned."""
+    """The nodes that sent a warning."""
     config: Any = {"configurable": {"thread_id": "t1", "user_id": "ann"}}
 
     async def all_of() -> list[Any]:
@@ -143,7 +143,7 @@ def warned(agent: Any, way: str, given: Any) -> list[Any]:
 @every_row("way", WAYS)
 @every_row("on_error", ["queue", "skip"])
 def test_an_agent_answers_without_its_memory_and_says_so(light: Hindsight, way: str, on_error: str) -> None:
-    """Both halves fail, each with one warning; the prompt is that of an agent without memories."""
+    """Both recall and retain fail, each with one warning; the prompt is that of an agent without memories."""
     model = ScriptedModel(lambda _: "Noted.")
     agent = agent_of(light, model, on_error=on_error)
     light.close()
@@ -164,7 +164,7 @@ def test_an_agent_that_shall_fail_with_its_memory_fails(light: Hindsight, way: s
 def test_what_the_memorys_model_cannot_extract_now_waits_and_is_found_meanwhile(
     opener: Callable[..., Hindsight], light_config: Any, way: str
 ) -> None:
-    """With "queue" the next conversation finds it as it was said; with "raise" the run fails, and nothing is kept."""
+    """With "queue" the next conversation finds the original text; with "raise" the run fails, and nothing is stored."""
     engine = opener(model=ScriptedModel([TimeoutError("away")] * 20), config=light_config)
     model = ScriptedModel(lambda _: "Noted.")
     agent = agent_of(engine, model)
@@ -177,7 +177,7 @@ def test_what_the_memorys_model_cannot_extract_now_waits_and_is_found_meanwhile(
 
 
 def test_two_memories_in_one_agent_are_both_shown_and_both_told(light: Hindsight) -> None:
-    """The user's and the team's: each has a name of its own, and the prompt's prefix is still the conversation."""
+    """A user's and a team's memory have different names, and the start of the prompt is still the conversation."""
     light.bank("ann").retain(KAYAK)
     light.bank("team").retain("The team's kayaks lie in shed 7.")
     model = ScriptedModel(lambda _: "Noted.")
@@ -197,7 +197,7 @@ def test_two_memories_in_one_agent_are_both_shown_and_both_told(light: Hindsight
 
 
 def test_it_works_between_others_that_change_messages_and_call_models_again(light: Hindsight) -> None:
-    """A redacted address is remembered as the model saw it, and a model that is asked again sees the same prompt."""
+    """A redacted address is remembered as the model saw it, and a repeated model call sees the same prompt."""
     light.bank("ann").retain(KAYAK)
     model = ScriptedModel([RuntimeError("overloaded"), "Noted."])
     others = (PIIMiddleware("email"), ModelRetryMiddleware(max_retries=2, initial_delay=0, jitter=False))
@@ -212,7 +212,7 @@ def test_it_works_between_others_that_change_messages_and_call_models_again(ligh
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_agent_inside_a_graph_remembers_for_the_graphs_user(light: Hindsight, way: str) -> None:
-    """A subgraph's state has no key of ours outside, and its thread is the graph's."""
+    """The state of a subgraph exposes none of our keys, and its thread is the graph's."""
     light.bank("ann").retain(KAYAK)
     model = ScriptedModel(lambda _: "Noted.")
     inner = create_agent(model, middleware=[HindsightMiddleware(light, relevance="all")])

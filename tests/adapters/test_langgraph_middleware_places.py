@@ -1,4 +1,4 @@
-"""Where an agent with the middleware may stand: without a checkpointer, over a restart, inside a tool, ended by another."""
+"""An agent with the middleware without a checkpointer, over a restart, inside a tool, or ended by another middleware."""
 
 import asyncio
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def test_a_person_decides_after_a_restart(
     tmp_path: Path,
     durability: Literal["sync", "async", "exit"],
 ) -> None:
-    """Engine, saver and agent are new; the turn goes on with its memories and is retained once."""
+    """Engine, saver and agent are new; the turn continues with its memories and is retained once."""
     prompts = []
 
     def turn(given: Any, reply: AIMessage) -> Any:
@@ -83,7 +83,7 @@ def test_a_person_decides_after_a_restart(
 
 
 def test_an_agent_without_checkpoints_remembers(light: Hindsight) -> None:
-    """Each run is a conversation of its own, and closes nothing of another."""
+    """Each run is a separate conversation and closes nothing of another."""
     model = ScriptedModel(lambda _: "Noted.")
     agent: Any = create_agent(model, middleware=[HindsightMiddleware(light, bank="ann", relevance="all")])
     agent.invoke(human(KAYAK))
@@ -94,7 +94,7 @@ def test_an_agent_without_checkpoints_remembers(light: Hindsight) -> None:
 
 
 class Closed(AgentMiddleware[AgentState[Any], Any, Any]):
-    """Ends each run before the model is asked."""
+    """Ends each run before the model is called."""
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def test_a_run_that_another_middleware_ends_is_remembered(light: Hindsight) -> N
 
 
 def test_an_agent_in_a_tool_of_an_agent_closes_nothing_of_it(light: Hindsight) -> None:
-    """Both have a memory in one thread, asked twice each: what the outer one was told stands, and so does the inner's."""
+    """Two agents have a memory in one thread, with two turns each; the memories of both stay valid."""
     inner_model = ScriptedModel(lambda _: "Noted.")
     inner: Any = create_agent(inner_model, middleware=[HindsightMiddleware(light, name="Clerk")])
 

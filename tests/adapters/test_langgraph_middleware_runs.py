@@ -1,4 +1,4 @@
-"""One turn of an agent with the middleware, however it goes: tool loops, interrupts, replays, forks, failures, streams."""
+"""One turn of an agent with the middleware: tool loops, interrupts, replays, forks, failures, streams."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ def run(agent: Any, way: str, given: Any, config: Any = CONFIG) -> Any:
 
 
 def events(agent: Any, way: str, given: Any, config: Any = CONFIG) -> list[str]:
-    """The kinds of events that a run sends."""
+    """The kinds of events of a run."""
 
     async def all_of() -> list[Any]:
         return [event async for event in agent.astream(given, config, stream_mode="custom")]
@@ -87,7 +87,7 @@ def shows(prompt: list[BaseMessage], text: str = "Thunder") -> bool:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_turn_of_many_tool_calls_recalls_once_and_retains_once(bank: MemoryBank, way: str) -> None:
-    """Each of its four prompts shows the same memory in the same place, so that each begins with the one before."""
+    """Each of its four prompts shows the same memory in the same place, so that each begins with the previous one."""
     model = ScriptedModel(LOOP)
     agent = agent_of(model, bank)
     told = events(agent, way, human("I plan a trip with my kayak."))
@@ -97,12 +97,12 @@ def test_a_turn_of_many_tool_calls_recalls_once_and_retains_once(bank: MemoryBan
         assert shows(earlier)
         assert later[: len(earlier)] == earlier
     assert "I plan a trip with my kayak." in texts(bank)
-    assert bank.count() == 3  # with what the assistant said
+    assert bank.count() == 3  # with the assistant's statements
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_replay_a_resume_and_a_fork_retain_nothing_twice(bank: MemoryBank, way: str) -> None:
-    """Run again from any checkpoint of the turn the bank stays as it was; an edited question takes the place of the first."""
+    """A replay from any checkpoint of the turn leaves the bank unchanged; an edited question replaces the first."""
     model = ScriptedModel(lambda _: "Noted.")
     agent = agent_of(model, bank)
     run(agent, way, human("My tent is green.", "m1"))
@@ -121,7 +121,7 @@ def test_a_replay_a_resume_and_a_fork_retain_nothing_twice(bank: MemoryBank, way
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_person_is_asked_in_between_and_the_memories_are_there_after(bank: MemoryBank, way: str) -> None:
-    """Nothing of them waits in the checkpoint: what was erased meanwhile is not shown, and the turn is retained once."""
+    """The checkpoint contains no memories: what was erased meanwhile is not shown, and the turn is retained once."""
     model = ScriptedModel([LOOP[0], LOOP[3]])
     agent = agent_of(model, bank, HumanInTheLoopMiddleware(interrupt_on={"weather": True}))
     asked = run(agent, way, human("I plan a trip with my kayak."))
@@ -147,7 +147,7 @@ def test_what_is_erased_while_a_person_is_asked_is_not_shown_after(bank: MemoryB
 
 @pytest.mark.parametrize("way", WAYS)
 def test_after_a_resume_one_recall_serves_all_later_calls_of_the_run(bank: MemoryBank, way: str) -> None:
-    """The model fails at first; run again from the checkpoint, its four prompts show what one recall found."""
+    """The model fails at first; after the resume, its four prompts show the result of one recall."""
     model = ScriptedModel([RuntimeError("overloaded"), *LOOP])
     agent = agent_of(model, bank)
     with pytest.raises(RuntimeError, match="overloaded"):
@@ -179,7 +179,7 @@ def test_an_answer_in_a_form_is_given_with_memories_in_the_prompt(bank: MemoryBa
     assert answer["structured_response"] == Name(name="Thunder")
     assert shows(model.prompts[0])
     assert set(answer) == {"messages", "structured_response"}
-    assert texts(bank) == [KAYAK]  # a question is no memory, and nor is a call of a tool
+    assert texts(bank) == [KAYAK]  # neither a question nor a tool call is a memory
 
 
 STREAMS = ["messages", "updates", "values", "debug", "tasks", "checkpoints", "custom"]
@@ -194,7 +194,7 @@ def streamed(agent: Any, way: str, given: Any) -> Iterator[tuple[str, Any]]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_stream_of_an_agent_has_the_text_of_a_memory(light: Hindsight, bank: MemoryBank, way: str) -> None:
-    """Of any mode; and a model of the memory's own, which extracts, adds nothing to the tokens that users see."""
+    """This holds for all stream modes; and the memory's own model adds no tokens to those that users see."""
     model = ScriptedModel(LOOP)
     agent = agent_of(model, bank)
     parts = list(streamed(agent, way, human("I plan a trip with my kayak.")))
@@ -217,12 +217,12 @@ def test_the_memorys_own_model_streams_no_token_to_the_user(
         part[0].text for mode, part in parts if mode == "messages" and part[0].type != "human"
     ) in {
         "Nice boat.",
-        "Nice boat.Nice boat.",  # pieces, and where nothing streams the message whole
+        "Nice boat.Nice boat.",  # in pieces, or the whole message if nothing is streamed
     }
 
 
 def test_a_summary_is_not_remembered_and_what_it_replaces_is(bank: MemoryBank) -> None:
-    """Four facts, and a summary after every second message: each fact is a memory, no summary is one, none is closed."""
+    """Four facts, with a summary after every second message: each fact is a memory, no summary is, and none is closed."""
     facts = [f"My {thing} is in shed {at}." for at, thing in enumerate(("boat", "hive", "loom", "kiln"))]
     summarising = SummarizationMiddleware(
         ScriptedModel(lambda _: "SUMMARY of what was said about sheds."),
@@ -239,7 +239,7 @@ def test_a_summary_is_not_remembered_and_what_it_replaces_is(bank: MemoryBank) -
 
 
 def test_what_a_long_turn_said_is_remembered_though_a_summary_replaced_it_meanwhile(bank: MemoryBank) -> None:
-    """The user's message is gone from the thread when the agent has answered; its memory is there, and no second recall."""
+    """The user's message has left the thread when the agent answers; its memory exists, without a second recall."""
     summarising = SummarizationMiddleware(
         ScriptedModel(lambda _: "SUMMARY of a trip."), trigger=("messages", 4), keep=("messages", 2)
     )
@@ -255,7 +255,7 @@ def test_what_a_long_turn_said_is_remembered_though_a_summary_replaced_it_meanwh
 
 
 def test_a_run_goes_on_with_memories_though_a_summary_replaced_the_question(bank: MemoryBank) -> None:
-    """A person is asked when the question is gone from the thread: afterwards the summary is what memories are found by."""
+    """A person is asked when the question has left the thread: afterwards memories are recalled for the summary."""
     summarising = SummarizationMiddleware(
         ScriptedModel(lambda _: "A trip with the kayak."), trigger=("messages", 4), keep=("messages", 2)
     )
@@ -281,7 +281,7 @@ def test_a_run_goes_on_with_memories_though_a_summary_replaced_the_question(bank
 
 
 def test_a_message_that_is_taken_out_on_purpose_is_not_remembered(bank: MemoryBank) -> None:
-    """A tool takes the user's message out of the thread: what is removed without a summary is not retained."""
+    """A tool removes the user's message from the thread: messages that are removed without a summary are not retained."""
 
     @tool
     def strike(tool_call_id: str) -> Command[Any]:

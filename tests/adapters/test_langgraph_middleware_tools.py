@@ -1,4 +1,4 @@
-"""The tools of memory that an agent has beside what is recalled and retained each turn."""
+"""The memory tools of an agent, in addition to automatic recall and retain."""
 
 import asyncio
 import re
@@ -31,7 +31,7 @@ def calling(name: str, **arguments: Any) -> AIMessage:
 
 
 def turn(memory: Any, way: str, reply: AIMessage, **options: Any) -> ToolMessage:
-    """What the agent's one tool call was answered."""
+    """The result of the agent's only tool call."""
     agent: Any = create_agent(
         ScriptedModel([reply, "Done."]),
         middleware=[HindsightMiddleware(memory, **options)],
@@ -57,7 +57,7 @@ def turn(memory: Any, way: str, reply: AIMessage, **options: Any) -> ToolMessage
     ],
 )
 def test_an_agent_has_the_tools_it_was_given(light: Hindsight, options: Any, expected: list[str]) -> None:
-    """All but retain where nothing is said; with conditions on what recall may show, those that keep to them."""
+    """Without options, all tools but retain; with conditions on recall, those that can enforce them."""
     assert names(HindsightMiddleware(light, **options)) == expected
 
 
@@ -81,13 +81,13 @@ def test_a_tool_that_is_none_or_would_see_more_than_recall_is_refused(
 def test_a_tool_sees_the_runs_user_and_what_recall_may_see(
     light: Hindsight, way: str, call: AIMessage
 ) -> None:
-    """Ann's public memories: neither Bob's nor those without the tag, whatever is asked for."""
+    """The tool returns Ann's public memories, and neither Bob's nor those without the tag, whatever is requested."""
     light.bank("ann").retain(KAYAK, tags=["public"])
     light.bank("ann").retain(BOARDS, tags=["board"])
     light.bank("bob").retain("The kayak of Bob is called Storm.", tags=["public"])
     answer = turn(light, way, call, tools=True, tags=("public",), tags_match="any_strict")
     assert "Thunder" in str(answer.text)
-    seen = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "", repr(answer))  # ids have any digits
+    seen = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "", repr(answer))  # ids contain any digits
     assert "4711" not in seen
     assert "Storm" not in seen
 
@@ -114,7 +114,7 @@ def depth(lake: str) -> str:
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
 def test_what_a_tool_of_the_memory_showed_is_not_remembered_again(light: Hindsight, way: str) -> None:
-    """Of an agent that listens to tools, only what other tools say is new."""
+    """With tools among the roles, only results of other tools are new."""
     light.bank("ann").retain(KAYAK)
     replies: list[Any] = [calling("recall_memories", query=ASKED), calling("depth", lake="Mara"), "Done."]
     agent: Any = create_agent(

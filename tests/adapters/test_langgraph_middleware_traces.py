@@ -1,4 +1,4 @@
-"""Where the memories of a run show: in its prompts, and neither in traces of the hooks nor in the process afterwards."""
+"""Memories of a run appear in its prompts, but neither in traces of the hooks nor in the process afterwards."""
 
 import asyncio
 import copy
@@ -51,7 +51,7 @@ def shows(prompt: list[BaseMessage]) -> bool:
 
 
 class Recorder(BaseTracer):
-    """Keeps the runs that a tracer would send away."""
+    """Collects the runs that a tracer would send."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ FACT = {"facts": [{"what": "Ann owns a red kayak.", "fact_type": "world", "sourc
 def test_a_tracer_sees_nothing_of_the_hooks_unless_it_shall(
     opener: Callable[..., Hindsight], light_config: Any, way: str, traced: bool
 ) -> None:
-    """Their runs are there, without what was said and without the calls of the memory's own model."""
+    """The hooks' runs are traced without messages, and without the calls of the memory's model."""
     engine, tracer = opener(model=ScriptedModel([FACT]), config=light_config), Recorder()
     agent = agent_of(engine.bank("ann"), traced=traced)
     config: Any = {"configurable": {"thread_id": "t"}, "callbacks": [tracer]}
@@ -92,7 +92,7 @@ def test_a_tracer_sees_nothing_of_the_hooks_unless_it_shall(
 
 
 class Sent(requests.Session):
-    """What LangSmith's client would send."""
+    """The data that LangSmith's client would send."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -132,7 +132,7 @@ def recalled_in_process() -> set[int]:
 
 
 def test_memories_end_with_the_run(light: Hindsight) -> None:
-    """Nothing of a run stays in the process, also of one that failed."""
+    """No memory of a run stays in the process, even if the run failed."""
     light.bank("ann").retain(KAYAK)
     during: list[set[int]] = []
     before = recalled_in_process()
@@ -152,7 +152,7 @@ def test_memories_end_with_the_run(light: Hindsight) -> None:
 
 
 def test_whoever_writes_a_state_out_writes_no_memory() -> None:
-    """JSON, a pickle, a copy and LangGraph's own serialiser have the text that tells how many."""
+    """JSON, a pickle, a copy and LangGraph's serialiser contain only the text with the number of memories."""
     memory: Any = {"id": "u1", "text": KAYAK}
     held = Recalled.of([memory, memory])
     written = JsonPlusSerializer().dumps_typed({"held": held})

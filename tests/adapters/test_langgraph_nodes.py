@@ -1,6 +1,7 @@
-"""The LangGraph nodes as a user meets them: one node for invoke and ainvoke, a clean state, nothing lost."""
+"""The LangGraph nodes: one node for invoke and ainvoke, clean messages, and nothing lost."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts
+# defined here.
 
 import asyncio
 import json
@@ -52,7 +53,7 @@ def answer(state: State) -> dict[str, Any]:
 
 
 def chat(memory: Any, *, relevance: str = "likely", include_core: bool = True, **options: Any) -> Graph:
-    """recall -> answer -> retain, over any memory; options go to both nodes."""
+    """recall -> answer -> retain, with any memory object; options are passed to both nodes."""
     graph = StateGraph(State)
     steps: list[tuple[str, Any]] = [
         ("recall", create_recall_node(memory, relevance=relevance, include_core=include_core, **options)),
@@ -73,7 +74,7 @@ def texts(state: dict[str, Any]) -> list[str]:
 
 
 def retained(memory: MemoryBank, *messages: Any, **options: Any) -> list[str]:
-    """What one run of a retain node with these messages leaves in a bank."""
+    """The memories that a retain node with these messages leaves in a bank."""
     create_retain_node(memory, **options).invoke({"messages": list(messages)})
     return sorted(found.unit.text for found in memory.recall("kayak").units)
 
@@ -101,7 +102,7 @@ EVERY_MEMORY = pytest.mark.parametrize("face", [engine_of, async_engine_of, bank
 def test_either_face_of_an_engine_or_a_bank_serves_invoke_and_ainvoke(
     light: Hindsight, face: Callable[..., Any]
 ) -> None:
-    """Whatever memory object a user has at hand, both ways of running the graph work, and share what is remembered."""
+    """Every memory object works with both ways of running the graph, and they share memories."""
     graph = chat(face(light))
     assert texts(graph.invoke(says(STATEMENT), ALICE)) == []
     assert texts(asyncio.run(graph.ainvoke(says(QUESTION), LATER))) == [f"user: {STATEMENT}"]
@@ -111,7 +112,7 @@ def test_either_face_of_an_engine_or_a_bank_serves_invoke_and_ainvoke(
 
 
 def test_sync_and_async_recall_the_same(light: Hindsight) -> None:
-    """A user who moves from invoke to ainvoke sees the same memories, scores and order."""
+    """After a change from invoke to ainvoke, memories, scores and order are the same."""
     light.bank("alice").retain(
         [{"role": "user", "content": f"Fact {n} about kayak number {n}."} for n in range(6)]
     )
@@ -142,7 +143,7 @@ def test_one_graph_works_from_many_loops_threads_and_inside_a_running_loop(light
 
 
 def test_an_async_engine_closed_under_a_sync_graph_says_so(light: Hindsight) -> None:
-    """After the async engine is closed, invoke raises EngineClosed instead of hanging, where failures are to be raised."""
+    """After the async engine is closed, invoke raises EngineClosed instead of hanging, if failures are to be raised."""
     graph = chat(light.asynchronous, on_error="raise")
     asyncio.run(light.asynchronous.close())
     with pytest.raises(EngineClosed):
@@ -150,7 +151,7 @@ def test_an_async_engine_closed_under_a_sync_graph_says_so(light: Hindsight) -> 
 
 
 def test_messages_stay_clean_and_old_memories_go(light: Hindsight) -> None:
-    """Over turns the conversation holds only what was said, and memories are those of the last turn, or none."""
+    """Over several turns, the messages contain only the conversation, and the memories are those of the last turn."""
     graph = chat(light, include_core=False)
     graph.invoke(says(STATEMENT), ALICE)
     second = graph.invoke(says(QUESTION), ALICE)
@@ -168,7 +169,7 @@ def test_messages_stay_clean_and_old_memories_go(light: Hindsight) -> None:
 
 
 def test_memories_survive_any_checkpointer(light: Hindsight, caplog: pytest.LogCaptureFixture) -> None:
-    """Memories in the state are plain JSON with every field filled, and the checkpointer warns of nothing."""
+    """Memories in the state are plain JSON with all fields, and the checkpointer prints no warning."""
     graph = chat(light, relevance="all")
     graph.invoke(says("I bought a kayak on 2024-06-09."), ALICE)
     with caplog.at_level(logging.WARNING):
@@ -194,7 +195,7 @@ def test_memories_survive_any_checkpointer(light: Hindsight, caplog: pytest.LogC
 
 
 def test_the_prompt_text_dates_memories_and_keeps_each_on_one_line() -> None:
-    """A prompt shows when things happened or were said; a memory with line breaks cannot pass for two."""
+    """A prompt shows when things happened or were said, and a memory with line breaks cannot look like two."""
     undated: Memory = {
         "id": "1",
         "kind": "memory",
@@ -219,7 +220,7 @@ def test_the_prompt_text_dates_memories_and_keeps_each_on_one_line() -> None:
 
 @pytest.mark.promise("No bank sees another bank's memories.")
 def test_users_do_not_see_each_others_memories(light: Hindsight) -> None:
-    """What Alice told is not recalled for Bob, in the same graph."""
+    """Alice's memories are not recalled for Bob in the same graph."""
     graph = chat(light)
     graph.invoke(says(STATEMENT), ALICE)
     assert texts(graph.invoke(says(QUESTION), BOB)) == []
@@ -227,7 +228,7 @@ def test_users_do_not_see_each_others_memories(light: Hindsight) -> None:
 
 
 def test_only_words_of_people_and_agents_are_retained(light: Hindsight) -> None:
-    """System prompts, tool calls and tool results are not memories; a turn without any words is no error."""
+    """System prompts, tool calls and tool results are not memories; a turn without text is not an error."""
     call = AIMessage("", tool_calls=[{"name": "find", "args": {}, "id": "c1"}])
     silent = [SystemMessage("You sell a kayak."), call, ToolMessage("kayak: 3", tool_call_id="c1")]
     assert retained(light.bank("silent"), *silent) == []
@@ -237,7 +238,7 @@ def test_only_words_of_people_and_agents_are_retained(light: Hindsight) -> None:
 
 
 def test_what_is_retained_carries_time_thread_context_and_tags(light: Hindsight) -> None:
-    """Memories know when and in which conversation they were said, and what the caller tagged them with."""
+    """Memories have their time, their conversation and the caller's tags."""
     told = {"messages": [HumanMessage("A red kayak.", additional_kwargs={"timestamp": "2023-01-05T08:00"})]}
     create_retain_node(light, context="shop chat", tags=["shop"]).invoke(told, ALICE)
     create_retain_node(light).invoke(says("A blue kayak."), ALICE)
@@ -253,7 +254,7 @@ def test_what_is_retained_carries_time_thread_context_and_tags(light: Hindsight)
 
 
 def test_the_question_is_what_the_user_said_last_and_counts_days_from_then(light: Hindsight) -> None:
-    """ "Yesterday" in a message of last year means the day before that message; other speakers are not the question."""
+    """ "Yesterday" in a message of last year means the day before that message; other speakers' messages are not the question."""
     light.bank("alice").retain(
         [
             {"role": "user", "content": "Bought a kayak.", "timestamp": "2023-03-01T09:00"},
@@ -267,7 +268,7 @@ def test_the_question_is_what_the_user_said_last_and_counts_days_from_then(light
 
 
 def test_recall_copes_with_no_question_and_with_a_very_long_one(light: Hindsight) -> None:
-    """A turn started by the agent recalls nothing; a pasted document does not break the conversation."""
+    """A turn that the agent started recalls nothing; a pasted document does not break the conversation."""
     light.bank("alice").retain("Thunder is a red kayak.")
     node = create_recall_node(light)
     assert node.invoke({"messages": [AIMessage("Hello!")]}, ALICE) == {"memories": []}
@@ -276,7 +277,7 @@ def test_recall_copes_with_no_question_and_with_a_very_long_one(light: Hindsight
 
 
 def test_recall_options_reach_the_engine(light: Hindsight) -> None:
-    """Keys, limits, tags and networks given to the node are those used."""
+    """Keys, limits, tags and networks passed to the node are used."""
     bank = light.bank("alice")
     bank.retain(
         [
@@ -305,7 +306,7 @@ def test_recall_options_reach_the_engine(light: Hindsight) -> None:
 def test_a_model_that_is_down_is_retried_by_langgraphs_default_policy(
     opener: Callable[..., Hindsight],
 ) -> None:
-    """A node with a plain RetryPolicy survives one failure of the model, and the turn is remembered once."""
+    """With a plain RetryPolicy, a node survives one failure of the model, and the turn is remembered once."""
     fact = {"facts": [{"what": "Alice owns a red kayak.", "fact_type": "world", "sources": ["m1"]}]}
     model = ScriptedModel([ConnectionError("refused"), fact])
     engine = opener(model=model, config=LIGHT)
@@ -319,7 +320,7 @@ def test_a_model_that_is_down_is_retried_by_langgraphs_default_policy(
 
 
 def test_errors_keep_their_types(opener: Callable[..., Hindsight]) -> None:
-    """A caller can tell a model that is down from a wrong request; LangGraph retries the first only."""
+    """A caller can distinguish a failing model from an invalid request, and LangGraph retries only the former."""
     retried: Any = RetryPolicy().retry_on
     assert retried(ModelUnavailable("m", "down"))
     assert not retried(InvalidRequest("bank", "none", "Set it."))
@@ -331,7 +332,7 @@ def test_errors_keep_their_types(opener: Callable[..., Hindsight]) -> None:
 def test_memory_outlives_the_process_on_real_backends(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """With Chroma and Lucene on disk, a graph over a reopened engine remembers the earlier conversation."""
+    """With Chroma and Lucene on disk, a graph with a reopened engine remembers the earlier conversation."""
     first = opener(tmp_path / "memory")
     chat(first).invoke(says(STATEMENT), ALICE)
     first.close()
@@ -341,7 +342,7 @@ def test_memory_outlives_the_process_on_real_backends(
 
 
 def test_a_streamed_reflection_is_no_message_of_the_graph() -> None:
-    """A graph that streams its messages shows what its nodes say, not the pieces of an answer with its line of sources."""
+    """A graph that streams messages shows those of its nodes, not the pieces of an answer with its line of sources."""
     with Hindsight.open(
         ":memory:", config=LIGHT, model=ScriptedModel(["In Lisbon.\nSOURCES: 1"])
     ) as hindsight:

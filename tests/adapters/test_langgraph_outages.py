@@ -1,6 +1,7 @@
-"""A memory that fails never costs the user the answer: what a run gives, tells and makes up for, outage by outage."""
+"""A failing memory never prevents the answer: the result, the warnings and the recovery for each outage."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts
+# defined here.
 
 import asyncio
 import logging
@@ -64,7 +65,7 @@ def answer(state: State) -> dict[str, Any]:
 
 
 def graph_of(saver: BaseCheckpointSaver[Any], *, recall: Any = None, retain: Any = None) -> Any:
-    """recall -> answer -> retain, without the node that is not given."""
+    """recall -> answer -> retain; nodes that are not passed are left out."""
     graph = StateGraph(State)
     steps: list[Any] = [("recall", recall), ("answer", answer), ("retain", retain)]
     steps = [(name, node) for name, node in steps if node is not None]
@@ -74,7 +75,7 @@ def graph_of(saver: BaseCheckpointSaver[Any], *, recall: Any = None, retain: Any
 
 
 def run(graph: Any, face: str, text: str, **fields: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The state after a turn, and the custom events of it."""
+    """The state after a turn, and its custom events."""
     given = {"messages": [HumanMessage(text, **fields)]}
 
     async def over() -> list[Any]:
@@ -98,12 +99,12 @@ def said(state: dict[str, Any]) -> list[str]:
     return [message.text for message in state["messages"]]
 
 
-# The model.  expected: units queued, found at once, found after settling; by trouble.
+# Troubles of the model. Expected: units queued, found at once, found after settling; by trouble.
 
 
 @pytest.fixture
 def serving() -> Iterator[Callable[..., ChatOpenAI]]:
-    """A ChatOpenAI that talks to a local server with a script."""
+    """A ChatOpenAI for a local server that answers from a script."""
     servers: list[OpenAIServer] = []
 
     def serve(*replies: ServerReply, timeout: float = 0.3, max_retries: int = 0) -> ChatOpenAI:
@@ -122,7 +123,7 @@ def serving() -> Iterator[Callable[..., ChatOpenAI]]:
 
 
 MODEL_TROUBLES: list[Any] = [
-    # expected seconds at most, trouble, the client's own settings, the node's
+    # expected maximum seconds, trouble, the client's settings, the node's
     pytest.param(3.0, Status(503), {}, {}, id="down"),
     pytest.param(3.0, Status(429, retry_after=7), {}, {}, id="rate-limited"),
     pytest.param(3.0, Hang(), {}, {}, id="slow"),
@@ -144,7 +145,7 @@ def test_a_model_in_trouble_costs_neither_the_answer_nor_the_turn(
     client: dict[str, Any],
     options: dict[str, Any],
 ) -> None:
-    """The user is answered in time, the turn is found at once by its words, and a settle node extracts it later, once."""
+    """The user is answered in time; the turn is found at once by its words, and a settle node extracts it once."""
     engine = opener(model=serving(trouble, {"facts": [FACT]}, **client), config=LIGHT)
     graph = graph_of(InMemorySaver(), retain=create_retain_node(engine, roles="user", **options))
     began = time.monotonic()
@@ -180,7 +181,7 @@ def test_what_on_error_makes_of_a_model_that_is_down(
     remembered_next: int,
     on_error: str,
 ) -> None:
-    """Raise is the run's error, skip one warning; either way the next turn makes up for it, as does queue's task."""
+    """ "raise" fails the run, "skip" sends one warning; then the next turn retains the missed one, as queue's task does."""
     told = {"Thunder": FACT, "Breeze": {**FACT, "what": "Ann's canoe is called Breeze.", "sources": ["m2"]}}
     asked: list[str] = []
 
@@ -208,11 +209,12 @@ def test_what_on_error_makes_of_a_model_that_is_down(
         assert engine.bank("ann").count() == remembered_next
 
 
-# The memory itself.  expected: warnings of retain, warnings of recall, the error they name; by outage.
+# Outages of the memory itself. Expected: warnings of retain, warnings of recall, the error they name; by
+# outage.
 
 
 class Service(Embeddings):
-    """Embeddings of a service that cannot be reached while it has an error."""
+    """Embeddings of a service that is unreachable while `error` is set."""
 
     def __init__(self) -> None:
         self.hashed = HashEmbedder()
@@ -229,7 +231,7 @@ class Service(Embeddings):
 
 
 class Mistaken(HashEmbedder):
-    """An embedder that meets a mistake of the program, from when it is told."""
+    """An embedder that raises a programming error after it is told to."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -248,7 +250,7 @@ class Mistaken(HashEmbedder):
 
 @contextmanager
 def full_disk(folder: Path, engine: Hindsight, embedder: Service) -> Iterator[None]:
-    """No file may grow beyond a page."""
+    """No file can grow beyond a page."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
@@ -259,7 +261,7 @@ def full_disk(folder: Path, engine: Hindsight, embedder: Service) -> Iterator[No
 
 @contextmanager
 def locked(folder: Path, engine: Hindsight, embedder: Service) -> Iterator[None]:
-    """A database tool holds the ledger for writing."""
+    """A database tool holds the ledger's write lock."""
     tool = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None, check_same_thread=False)
     tool.execute("BEGIN IMMEDIATE")
     try:
@@ -271,7 +273,7 @@ def locked(folder: Path, engine: Hindsight, embedder: Service) -> Iterator[None]
 
 @contextmanager
 def closed(folder: Path, engine: Hindsight, embedder: Service) -> Iterator[None]:
-    """Somebody closed the engine."""
+    """The engine was closed."""
     engine.close()
     yield
 
@@ -297,7 +299,7 @@ OUTAGES: list[Any] = [
 def reopening(
     opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[], tuple[Hindsight, Service]]:
-    """Opens the engine of one directory, one that does not wait long for a lock."""
+    """Opens the engine of one directory repeatedly, with a short lock timeout."""
     monkeypatch.setattr("hindsight_integrations.ledger.databases.BUSY_MILLISECONDS", 20)
 
     def open_engine() -> tuple[Hindsight, Service]:
@@ -320,7 +322,7 @@ def test_an_outage_of_the_memory_costs_no_answer_and_is_made_up_for(
     recalling: int,
     outage: Any,
 ) -> None:
-    """One warning says what is missing and what to do, without words of the user; the next turn remembers both."""
+    """One warning says what is missing and what to do, without the user's words; the next turn remembers both."""
     saver = InMemorySaver()
     engine, embedder = reopening()
     engine.bank("ann").retain("A bank that is there already.")
@@ -358,7 +360,7 @@ def test_an_outage_while_recalling_is_an_answer_without_memories(
     recalling: int,
     outage: Any,
 ) -> None:
-    """Where memory cannot be read there is none, said once; where only writing fails it is read as ever."""
+    """If memory cannot be read, one warning says so; if only writing fails, reading works."""
     engine, embedder = reopening()
     engine.bank("ann").retain(FIRST)
     graph = graph_of(InMemorySaver(), recall=create_recall_node(engine))
@@ -390,7 +392,7 @@ def test_mistakes_of_the_program_are_raised_by_every_node(
     engine.bank("ann").retain(FIRST)
     embedder.error = mistake
     if create is create_recall_node and on_error == "queue":
-        on_error = "skip"  # there is nothing to queue of a recall
+        on_error = "skip"  # a recall has nothing to queue
     node = create(engine, on_error=on_error)
     graph = graph_of(InMemorySaver(), **{"retain" if create is create_retain_node else "recall": node})
     with pytest.raises(type(mistake)):

@@ -1,6 +1,6 @@
-"""The recall node: what it writes, where it stays and where it does not, and recalls side by side."""
+"""The recall node: its output, where the output is kept, and concurrent recalls."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -110,7 +110,7 @@ def test_messages_for_the_model_leave_the_conversation_alone(bank: MemoryBank, r
 
 
 def test_messages_for_the_model_are_made_of_what_the_state_holds(bank: MemoryBank, run: Run) -> None:
-    """One text is one message, not one for each letter; what is no message is refused as everywhere."""
+    """A single text is one message, not one per letter; invalid messages are rejected as everywhere."""
 
     class Loose(TypedDict):
         messages: Any
@@ -154,7 +154,7 @@ def test_a_question_may_stand_under_a_key_of_its_own(bank: MemoryBank, run: Run)
 
 
 def test_recalls_by_send_are_gathered_and_end_with_their_step(bank: MemoryBank, run: Run) -> None:
-    """The way the docstring names: a Topic takes the writes of one step, and the next turn starts without them."""
+    """As the docstring describes: a Topic collects the writes of one step, and the next turn starts without them."""
 
     class Asking(TypedDict):
         questions: list[str]

@@ -1,6 +1,6 @@
-"""The reflect subgraph as a user meets it: the answers and opinions of `bank.reflect`, its edges seen, its state plain."""
+"""The reflect subgraph: the answers and opinions of `bank.reflect`, visible edges and a plain state."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ SURVEY = "I believe remote work pays, since those in it said in a survey that th
 
 
 class Recorder(BaseTracer):
-    """Keeps the runs that a tracer would send away."""
+    """Collects the runs that a tracer would send."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Around(MessagesState):
 
 
 def within(subgraph: Any, saver: Any = None) -> Any:
-    """The subgraph as the node of a chat."""
+    """The subgraph as a node of a chat."""
     graph = StateGraph(Around)
     graph.add_node("reflect", subgraph)
     graph.add_edge(START, "reflect")
@@ -94,7 +94,7 @@ def run(graph: Any, face: str, *given: Any, **options: Any) -> Any:
 def test_the_graph_does_what_the_verb_does(
     opener: Opener, light_config: HindsightConfig, strategy: str, face: str
 ) -> None:
-    """Two questions, the second moving what the first formed: text, citations, opinions, evidence rows, prompts and costs."""
+    """Two questions, the second of which changes the first one's opinion: text, citations, opinions, evidence rows, prompts and costs are equal."""
     script = [reply for replies in SCRIPTS[strategy] for reply in replies]
     models = [ScriptedModel(script), ScriptedModel(script)]
     banks = [remembering(opener, light_config, model) for model in models]
@@ -118,7 +118,8 @@ def test_the_graph_does_what_the_verb_does(
             whole.tokens_in,
             whole.tokens_out,
         ]
-    rows = [[(*each[:2], *each[3:]) for each in held(bank)] for bank in banks]  # but for the operation's name
+    # except for the operation's name
+    rows = [[(*each[:2], *each[3:]) for each in held(bank)] for bank in banks]
     assert rows[0] == rows[1]
     asked = [[[message.text for message in prompt] for prompt in model.prompts] for model in models]
     assert asked[0] == asked[1]
@@ -147,7 +148,7 @@ STEPS = {
 @pytest.mark.parametrize("approved", [False, True])
 @pytest.mark.parametrize("strategy", ["single", "agentic"])
 def test_the_edges_are_the_updates_of_opinions(light: Hindsight, strategy: str, approved: bool) -> None:
-    """What Mermaid draws: each way an opinion can go has its edge, and all of them join in one commit."""
+    """In the Mermaid drawing, each kind of opinion change has an edge, and all lead to one commit."""
     graph = create_reflect_subgraph(light, strategy=strategy, interrupt_before_commit=approved)
     drawn = graph.get_graph()
     last = "approve" if approved else "commit"
@@ -159,7 +160,7 @@ def test_the_edges_are_the_updates_of_opinions(light: Hindsight, strategy: str, 
 
 
 def test_a_stream_shows_each_opinion_go_its_way(opener: Opener, light_config: HindsightConfig) -> None:
-    """Of three opinions one is new, one contradicts, one is known: three nodes, a commit, and events without their text."""
+    """Of three opinions, one is new, one contradicts and one is known: three nodes, one commit, and events without text."""
     third = opinion(GAIN, "1")
     script = [
         single(opinion(GAIN, "1")),
@@ -186,7 +187,7 @@ def test_a_stream_shows_each_opinion_go_its_way(opener: Opener, light_config: Hi
 
 
 def test_the_state_is_plain_and_ends_small(opener: Opener, light_config: HindsightConfig) -> None:
-    """Every checkpoint is JSON; what was recalled, and what lay between the nodes, is gone once the answer is there."""
+    """Every checkpoint is JSON; recalled memories and intermediate results are removed when the answer exists."""
     script = [reply for replies in SCRIPTS["agentic"] for reply in replies]
     bank = remembering(opener, light_config, script)
     graph = create_reflect_subgraph(bank, strategy="agentic", checkpointer=InMemorySaver())
@@ -201,7 +202,7 @@ def test_the_state_is_plain_and_ends_small(opener: Opener, light_config: Hindsig
 
 
 def test_a_typed_answer_comes_as_a_dict(opener: Opener, light_config: HindsightConfig) -> None:
-    """`response_schema` works, and what it gives can be checkpointed."""
+    """`response_schema` works, and its result can be checkpointed."""
 
     class Verdict(BaseModel):
         good: bool = Field(description="whether it is")
@@ -212,7 +213,7 @@ def test_a_typed_answer_comes_as_a_dict(opener: Opener, light_config: HindsightC
 
 
 def test_without_a_model_the_answer_is_what_is_remembered(light: Hindsight) -> None:
-    """Extractive, straight to the end, no opinion; agentic takes no steps then."""
+    """The answer is extractive and has no opinions; the agentic strategy takes no steps."""
     bank = light.bank("ana")
     bank.retain("Ana's kayak is red.")
     for strategy in ("single", "agentic"):
@@ -225,13 +226,13 @@ def test_without_a_model_the_answer_is_what_is_remembered(light: Hindsight) -> N
 
 @pytest.mark.parametrize("messages", [[], [SystemMessage("Be kind.")], [HumanMessage("")]])
 def test_without_a_question_the_answer_is_empty(light: Hindsight, messages: list[Any]) -> None:
-    """Nobody asked: nothing is recalled, nothing answered, the state is whole."""
+    """Without a question, nothing is recalled or answered, and the state is valid."""
     found = within(create_reflect_subgraph(light, bank="ana")).invoke({"messages": messages})
     assert (found["answer"], found["reflection"]) == ("", {})
 
 
 def test_the_answer_may_be_a_message_and_keys_may_have_other_names(light: Hindsight) -> None:
-    """As a message it joins the conversation once, however often the turn runs; other keys take what is named."""
+    """As a message, the answer joins the conversation once, however often the turn runs; custom keys are used."""
 
     class Chat(MessagesState):
         said: str
@@ -259,7 +260,7 @@ def test_the_answer_may_be_a_message_and_keys_may_have_other_names(light: Hindsi
 
 
 def test_the_bank_is_found_as_other_nodes_find_it(light: Hindsight) -> None:
-    """From the context, and from the state of the graph around, which the subgraph otherwise does not see."""
+    """The bank comes from the context, or from the state of the parent graph, which the subgraph otherwise does not see."""
     light.bank("ana").retain("Ana's kayak is red.")
     light.bank("bob").retain("Bob's kayak is blue.")
     question = says("What colour is the kayak?")
@@ -282,7 +283,7 @@ def test_the_bank_is_found_as_other_nodes_find_it(light: Hindsight) -> None:
 
 @pytest.mark.parametrize("traced", [True, False])
 def test_traces_can_leave_out_what_was_remembered(light: Hindsight, traced: bool) -> None:
-    """With trace_payloads=False no node's run shows a memory."""
+    """With trace_payloads=False no node's trace shows a memory."""
     tracer = Recorder()
     bank = light.bank("ana")
     bank.retain("Ana's kayak is red.")
@@ -295,7 +296,7 @@ def test_traces_can_leave_out_what_was_remembered(light: Hindsight, traced: bool
 
 
 def test_async_engines_serve_both_faces(light_config: HindsightConfig) -> None:
-    """An AsyncHindsight under `ainvoke` as well as `invoke`."""
+    """An AsyncHindsight works under `ainvoke` and `invoke`."""
 
     async def asked() -> str:
         async with AsyncHindsight.open(":memory:", config=light_config) as engine:
@@ -312,7 +313,7 @@ def test_async_engines_serve_both_faces(light_config: HindsightConfig) -> None:
 def test_a_model_that_fails_before_the_answer_leaves_nothing_and_can_be_asked_again(
     opener: Opener, light_config: HindsightConfig, failing: str
 ) -> None:
-    """The error is raised, no opinion is half formed; the run goes on from where it was, and repeats no step."""
+    """The error is raised, and no opinion is formed; the run resumes where it stopped, and repeats no step."""
     down = ModelUnavailable("scripted", "down")
     steps = list(SCRIPTS["agentic"][0])
     at = {"first step": 0, "second step": 1, "answer": 2, "typed form": 3}[failing]
@@ -341,7 +342,7 @@ def test_a_model_that_fails_before_the_answer_leaves_nothing_and_can_be_asked_ag
 def test_a_model_that_fails_at_comparing_costs_the_opinion_and_not_the_answer(
     opener: Opener, light_config: HindsightConfig
 ) -> None:
-    """What cannot be compared is refused, and the model is asked of it once."""
+    """The opinion is refused after a single request, and the answer is returned."""
     down = ModelUnavailable("scripted", "down")
     model = ScriptedModel([single(opinion(GAIN, "1")), single(opinion(LOSS, "2")), down])
     bank = remembering(opener, light_config, model)
@@ -358,7 +359,7 @@ def test_a_model_that_fails_at_comparing_costs_the_opinion_and_not_the_answer(
 def test_a_memory_that_fails_after_the_answer_does_not_cost_it(
     opener: Opener, light_config: HindsightConfig, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
-    """One warning event and the answer; with on_error="raise" the run fails, and going on keeps the opinion once."""
+    """The answer is returned with one warning event; with on_error="raise" the run fails, and its resumption forms the opinion once."""
     bank = remembering(opener, light_config, [single(opinion(GAIN, "1"))] * 2)
     working = getattr(AsyncReflectStages, stage)
 
@@ -398,6 +399,6 @@ def test_a_memory_that_fails_after_the_answer_does_not_cost_it(
     ],
 )
 def test_a_wrong_argument_is_refused_when_the_graph_is_made(light: Hindsight, options: Any) -> None:
-    """Not when it runs."""
+    """The error is raised at construction, not at run time."""
     with pytest.raises(InvalidRequest):
         create_reflect_subgraph(light, **options)

@@ -1,6 +1,6 @@
-"""The reflect subgraph interrupted, killed, replayed and resumed: each opinion is kept once, and only what a person approved."""
+"""The reflect subgraph interrupted, killed, replayed and resumed: approved opinions are stored once, and no others."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
 
 import asyncio
 import sqlite3
@@ -90,7 +90,7 @@ def two_opinions(opener: Opener, config: HindsightConfig) -> MemoryBank:
 def test_only_what_a_person_approved_is_kept(
     opener: Opener, light_config: HindsightConfig, saver: Saver, answer: Any, kept: list[str]
 ) -> None:
-    """The person sees question, answer and changes; nothing is written meanwhile; the rest is told as refused by them."""
+    """The person sees question, answer and changes; nothing is written meanwhile; the others are reported as refused by the person."""
     bank = two_opinions(opener, light_config)
     graph = asking(bank, saver)
     shown = interrupted(graph.invoke(says(), thread()))
@@ -111,7 +111,7 @@ def test_only_what_a_person_approved_is_kept(
 def test_an_answer_that_cannot_be_read_is_asked_for_again(
     opener: Opener, light_config: HindsightConfig, saver: Saver, wrong: Any
 ) -> None:
-    """It approves nothing and breaks nothing; the problem is told, and the next answer counts."""
+    """It approves nothing and breaks nothing; the problem is reported, and the next answer counts."""
     bank = two_opinions(opener, light_config)
     graph = asking(bank, saver)
     graph.invoke(says(), thread())
@@ -125,7 +125,7 @@ def test_an_answer_that_cannot_be_read_is_asked_for_again(
 def test_it_is_decided_again_on_the_evidence_as_it_then_is(
     opener: Opener, light_config: HindsightConfig, saver: Saver
 ) -> None:
-    """While the person thinks, the opinion is formed elsewhere: approved as new, it is told as known, and held once."""
+    """If the opinion is formed elsewhere before the approval, it is reported as known, and stored once."""
     bank = remembering(opener, light_config, [single(opinion(GAIN, "1")), single(opinion(GAIN, "1", "2"))])
     graph = asking(bank, saver)
     graph.invoke(says(), thread())
@@ -139,7 +139,7 @@ def test_it_is_decided_again_on_the_evidence_as_it_then_is(
 def test_a_confidence_moves_from_where_it_is_by_then(
     opener: Opener, light_config: HindsightConfig, saver: Saver
 ) -> None:
-    """A person approved a step from 0.7; another step came first, and this one goes on from there."""
+    """A person approved a step from 0.7; if another step is committed first, this one starts from the result."""
     script = [
         single(opinion(GAIN, "1")),
         single(opinion(LOSS, "2")),
@@ -171,7 +171,7 @@ def test_a_confidence_moves_from_where_it_is_by_then(
 def test_what_was_forgotten_meanwhile_makes_no_opinion(
     opener: Opener, light_config: HindsightConfig, saver: Saver
 ) -> None:
-    """While the person thinks, the memory an opinion stands on is erased: approved all the same, it is refused."""
+    """If a memory on which an opinion is based is erased before the approval, the opinion is refused."""
     bank = two_opinions(opener, light_config)
     graph = asking(bank, saver)
     graph.invoke(says(), thread())
@@ -186,7 +186,7 @@ def test_what_was_forgotten_meanwhile_makes_no_opinion(
 def test_where_nothing_would_change_nobody_is_asked(
     opener: Opener, light_config: HindsightConfig, saver: Saver
 ) -> None:
-    """An opinion that is held already is told as known, without an interrupt."""
+    """An opinion that the agent already holds is reported as known, without an interrupt."""
     bank = remembering(opener, light_config, [single(opinion(GAIN, "1"))] * 2)
     bank.reflect(QUESTION)
     state = asking(bank, saver).invoke(says(), thread())
@@ -195,7 +195,7 @@ def test_where_nothing_would_change_nobody_is_asked(
 
 
 def test_interrupts_under_ainvoke(opener: Opener, light_config: HindsightConfig) -> None:
-    """The same awaited."""
+    """The same with async code."""
     bank = two_opinions(opener, light_config)
     graph = asking(bank, InMemorySaver())
 
@@ -208,7 +208,7 @@ def test_interrupts_under_ainvoke(opener: Opener, light_config: HindsightConfig)
 
 
 def test_nobody_else_resumes_it(opener: Opener, light_config: HindsightConfig, saver: Saver) -> None:
-    """A state holds the memories of the bank it began with: a run that names another is refused, and approves nothing."""
+    """A state contains memories of the bank on which it started: a run with another bank is rejected, and approves nothing."""
     engines: list[Hindsight] = []
 
     def opening(**options: Any) -> Hindsight:
@@ -231,7 +231,7 @@ def test_nobody_else_resumes_it(opener: Opener, light_config: HindsightConfig, s
 def test_a_replayed_turn_forms_nothing_twice_and_a_new_turn_may(
     opener: Opener, light_config: HindsightConfig, saver: Saver
 ) -> None:
-    """The same turn again from before it is the same operation; the same question in a new turn is a new one."""
+    """A replay of the turn is the same operation; the same question in a new turn is a new operation."""
     script = [single(opinion(GAIN, "1")), single(opinion(SURVEY, "3")), single(opinion(SURVEY, "3"))]
     script.append({"relations": [relation("different")]})
     bank = remembering(opener, light_config, script)
@@ -249,7 +249,7 @@ def test_a_replayed_turn_forms_nothing_twice_and_a_new_turn_may(
 
 
 def test_two_questions_at_once_are_two_operations(opener: Opener, light_config: HindsightConfig) -> None:
-    """Of one message, under one thread: a planner that asks two things gets both."""
+    """A planner that asks two questions for one message in one thread gets both answers."""
     script = [single(opinion(GAIN, "1")), single(opinion(SURVEY, "3"))]
     bank = remembering(opener, light_config, [*script, {"relations": [relation("different")]}])
     graph = create_reflect_subgraph(bank, checkpointer=InMemorySaver())
@@ -261,7 +261,7 @@ def test_two_questions_at_once_are_two_operations(opener: Opener, light_config: 
 def test_the_example_of_the_docs_runs(
     opener: Opener, light_config: HindsightConfig, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As printed: it is interrupted, tells the changes, and keeps what is approved."""
+    """As printed: it is interrupted, lists the changes, and stores the approved ones."""
     code = example("reflect", "create_reflect_subgraph")
     bank = two_opinions(opener, light_config)
     exec(code, {"bank": bank})  # noqa: S102 - the docs' own
@@ -320,7 +320,7 @@ graph.invoke({"query": QUESTION}, {"configurable": {"thread_id": "t1"}}, durabil
 def test_a_process_killed_after_the_answer_goes_on_without_asking_the_model_again(
     opener: Opener, light_config: HindsightConfig, tmp_path: Path, killed_in: str, when: str
 ) -> None:
-    """Resumed from SQLite: the answer is the one that was written, the opinion is formed once, however far the commit came."""
+    """Resumed from SQLite: the answer is the stored one, and the opinion is formed once, wherever the commit was interrupted."""
     support = str(Path(__file__).resolve().parents[1] / "support")
     done = subprocess.run(
         [sys.executable, "-c", CRASHING, str(tmp_path), support, killed_in, when], check=False, timeout=120

@@ -1,6 +1,7 @@
-"""What the reflect subgraph makes of anything: messages and user ids as they come from a client, and who signed in."""
+"""Invalid input of the reflect subgraph: messages and user ids as clients send them, and authenticated users."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts
+# defined here.
 
 import asyncio
 from typing import Any
@@ -78,7 +79,7 @@ def test_any_messages_are_answered_or_have_an_empty_answer(
 
 @BOTH_FACES
 def test_an_image_after_a_question_is_a_turn_of_its_own(light: Hindsight, face: str) -> None:
-    """Its turn has no question and so no answer; with a question of its own key it has a key of its own."""
+    """A turn with an image has no question and no answer; if the question has a separate key, the answer belongs to it."""
     light.bank("ann").retain(KNOWN)
     graph = graph_of(light)
     assert KNOWN in run(graph, face, [HumanMessage(QUESTION, id="m1")])["answer"]
@@ -113,7 +114,7 @@ def test_an_image_after_a_question_is_a_turn_of_its_own(light: Hindsight, face: 
 def test_any_user_id_is_a_bank_of_its_own_or_refused(
     light: Hindsight, face: str, bank: str | None, user: Any
 ) -> None:
-    """What is no id is refused, the conversation stays whole, and with an id it goes on."""
+    """An invalid id is rejected, the conversation stays complete, and with a valid id it continues."""
     light.bank(bank or "ann").retain(KNOWN)
     graph = graph_of(light)
     if bank is None:
@@ -127,7 +128,7 @@ def test_any_user_id_is_a_bank_of_its_own_or_refused(
 
 @BOTH_FACES
 def test_nobody_reflects_on_the_memory_of_another(light: Hindsight, face: str) -> None:
-    """Who signed in counts, whatever user id the client writes into its request."""
+    """The authenticated user is used, whatever user id the client's request contains."""
     light.bank("ann").retain(KNOWN)
     light.bank("victim").retain("The kayak is stolen.")
     claimed = {"user_id": "victim", "bank": "victim", "langgraph_auth_user_id": "ann"}
@@ -138,7 +139,7 @@ def test_nobody_reflects_on_the_memory_of_another(light: Hindsight, face: str) -
 
 @BOTH_FACES
 def test_a_closed_engine_is_an_error_while_there_is_no_answer(light: Hindsight, face: str) -> None:
-    """A reflection is the answer itself: without memory there is none, and the question stays in the state."""
+    """The answer comes from memory: without memory there is none, and the question stays in the state."""
     graph = graph_of(light)
     light.close()
     with pytest.raises(EngineClosed, match="Open a new one"):

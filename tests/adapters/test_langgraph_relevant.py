@@ -1,7 +1,9 @@
-"""What a user of LangGraph expects of what memory puts into a prompt: nothing where it knows nothing, lists whole or marked
-cut. Written from the purpose alone, with the packaged models."""
+"""Memories in prompts of LangGraph users: none about unknown topics, and lists that are complete or marked as cut.
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
+Written without knowledge of the code, with the packaged models.
+"""
+
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
 
 import asyncio
 import json
@@ -61,7 +63,7 @@ class State(MessagesState):
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Hindsight]:
-    """One engine with the models of a plain installation: how relevant a memory is, is a matter of the embedder."""
+    """One engine with the models of a plain installation, because relevance depends on the embedder."""
     with Hindsight.open(":memory:", config=LIGHT, clock=FrozenClock(ASKED_AT)) as opened:
         yield opened
 
@@ -73,12 +75,12 @@ def bank(engine: Hindsight) -> MemoryBank:
 
 @pytest.fixture(scope="module")
 def known(engine: Hindsight) -> MemoryBank:
-    """The same life, for tests that only read."""
+    """The same simulated life, for tests that only read."""
     return live(engine.bank("ines"))
 
 
 class Agent:
-    """An agent of a graph, by nodes or by middleware, on one face, and the prompts that its model was given."""
+    """An agent with nodes or middleware, sync or async, and the prompts of its model."""
 
     def __init__(
         self, door: str, face: str, bank: MemoryBank, *, parrots: bool = False, **options: Any
@@ -128,15 +130,17 @@ class Agent:
 
 
 def bare(*said: str) -> str:
-    """A prompt of those messages without a word of memory."""
+    """A prompt of these messages without memories."""
     return "\n".join([SYSTEM, *said])
 
 
 @DOORS
 @FACES
 def test_memory_keeps_silent_until_it_knows_something(bank: MemoryBank, door: str, face: str) -> None:
-    """A question about something never mentioned reaches the model as it was asked; a later one is answered from memory,
-    and after that memory is silent again. The bank is small, and would be shown whole as core memory."""
+    """A question about an unknown topic reaches the model unchanged; a later one is answered from memory, and then memory is silent again.
+
+    The bank contains more than core memory, which would be shown as a whole.
+    """
     agent = Agent(door, face, bank, include_core=False)
     assert agent.ask(NEVER_MENTIONED[0]) == bare(NEVER_MENTIONED[0])
     assert "Rovaniemi" in agent.ask("Where does my sister Vilma live?")
@@ -146,7 +150,7 @@ def test_memory_keeps_silent_until_it_knows_something(bank: MemoryBank, door: st
 def test_most_questions_about_the_unknown_render_nothing_and_all_others_their_answer(
     bank: MemoryBank,
 ) -> None:
-    """Half of the unknown at least stay empty, and no answer is lost for it."""
+    """At least half of the unknown questions get no memories, and no answer is lost for it."""
     agent = Agent("middleware", "sync", bank, include_core=False)
     silent = [
         asked for at, asked in enumerate(NEVER_MENTIONED) if agent.ask(asked, thread=f"n{at}") == bare(asked)
@@ -161,7 +165,7 @@ def test_most_questions_about_the_unknown_render_nothing_and_all_others_their_an
 
 
 def test_a_recall_node_writes_an_empty_list_and_an_empty_text(known: MemoryBank) -> None:
-    """Whatever form the memories take, none of them is no text: no heading, no fence, no message."""
+    """In every output form, no memories give an empty value: no heading, no marker, no message."""
     given = {"messages": [HumanMessage(NEVER_MENTIONED[0])]}
     outputs = {
         form: create_recall_node(known, output=form, output_key="found", include_core=False).invoke(given)[
@@ -173,7 +177,7 @@ def test_a_recall_node_writes_an_empty_list_and_an_empty_text(known: MemoryBank)
 
 
 def test_a_caller_who_wants_all_gets_all(known: MemoryBank) -> None:
-    """What a caller says of relevance and records wins over the node's defaults."""
+    """The caller's values of relevance and records take precedence over the node's defaults."""
     given = {"messages": [HumanMessage(NEVER_MENTIONED[2])]}
     everything = create_recall_node(known, relevance="all", include_core=False, output="text").invoke(given)[
         "memories"
@@ -187,7 +191,7 @@ def test_a_caller_who_wants_all_gets_all(known: MemoryBank) -> None:
 @DOORS
 @FACES
 def test_a_list_comes_whole_whatever_the_memories_may_cost(bank: MemoryBank, door: str, face: str) -> None:
-    """Every to-do that is open stands in the prompt, one that was dropped does not, and the list says that it is whole."""
+    """The prompt contains every open to-do and no dropped one, and the list says that it is complete."""
     prompt = Agent(door, face, bank, max_tokens=60).ask(ALL_TODOS)
     assert missing_todos(prompt) == []
     assert DROPPED[0] not in prompt
@@ -197,8 +201,7 @@ def test_a_list_comes_whole_whatever_the_memories_may_cost(bank: MemoryBank, doo
 
 @DOORS
 def test_a_sum_has_every_purchase_of_its_week(bank: MemoryBank, door: str) -> None:
-    """Each amount that was spent on food since Monday is in the prompt of who asks for their sum; none of last week's is
-    shown as one of them, nor what was spent on other things."""
+    """The prompt contains each amount spent on food since Monday; amounts of last week or for other things are not presented as part of it."""
     agent = Agent(door, "sync", bank, max_tokens=60)
     prompt = agent.ask(FOOD)
     assert [value for value in FOOD_THIS_WEEK if value not in prompt] == []
@@ -209,7 +212,7 @@ def test_a_sum_has_every_purchase_of_its_week(bank: MemoryBank, door: str) -> No
 
 @DOORS
 def test_a_table_that_does_not_fit_says_how_much_of_it_is_shown(engine: Hindsight, door: str) -> None:
-    """Three hundred to-dos are cut, and the model is told how many of how many it sees; it sees so many."""
+    """Three hundred to-dos are cut, and the model is told how many of how many it sees; the number is correct."""
     bank = busy(engine.bank(f"harbour{next(names)}"))
     prompt = Agent(door, "sync", bank, max_tokens=60).ask(ALL_TODOS)
     said = re.search(r"\b(\d+) of 300\b", prompt)
@@ -221,7 +224,7 @@ def test_a_table_that_does_not_fit_says_how_much_of_it_is_shown(engine: Hindsigh
 @DOORS
 @FACES
 def test_a_list_grows_and_shrinks_with_the_conversation(opener: Opener, door: str, face: str) -> None:
-    """What a model extracted from one thread stands in the list of the next, until it was forgotten; any embedder will do."""
+    """A record extracted from one thread is in the list of the next, until it is forgotten; any embedder works."""
     bank = opener(config=LIGHT, model=ScriptedModel(noted_todos)).bank("ines")
     agent = Agent(door, face, bank, max_tokens=30)
     for at, job in enumerate(["wax the skis", "mend the net", "oil the hinges"]):
@@ -236,7 +239,7 @@ def test_a_list_grows_and_shrinks_with_the_conversation(opener: Opener, door: st
 
 
 def test_a_checkpoint_holds_no_more_of_a_table_than_of_memories(bank: MemoryBank) -> None:
-    """With the middleware neither stands in the state; what nodes write is the state of that turn alone."""
+    """With the middleware, the state contains neither; with nodes, it contains those of the current turn only."""
     agent = Agent("middleware", "sync", bank)
     agent.ask(ALL_TODOS)
     assert [message.text for message in agent.state["messages"]] == [ALL_TODOS, "Noted."]
@@ -248,7 +251,7 @@ def test_a_checkpoint_holds_no_more_of_a_table_than_of_memories(bank: MemoryBank
 
 @DOORS
 def test_what_is_streamed_of_a_list_has_none_of_its_rows(bank: MemoryBank, door: str) -> None:
-    """Events tell of ids and counts, of tables too, and can be sent as JSON."""
+    """Events contain ids and counts, also of tables, and can be sent as JSON."""
     graph = Agent(door, "sync", bank).graph
     given = {"messages": [HumanMessage(ALL_TODOS)]}
     events = list(graph.stream(given, {"configurable": {"thread_id": "watched"}}, stream_mode="custom"))
@@ -258,7 +261,7 @@ def test_what_is_streamed_of_a_list_has_none_of_its_rows(bank: MemoryBank, door:
 
 @DOORS
 def test_a_table_that_was_shown_is_not_retained_as_news(bank: MemoryBank, door: str) -> None:
-    """An agent that repeats the list as it was shown adds nothing to memory."""
+    """An agent that repeats the list adds nothing to memory."""
     before = sorted(unit.id for unit in bank.iterate_units())
     assert "plumber" in Agent(door, "sync", bank, parrots=True, max_tokens=60).ask(ALL_TODOS)
     assert sorted(unit.id for unit in bank.iterate_units()) == before
@@ -267,8 +270,7 @@ def test_a_table_that_was_shown_is_not_retained_as_news(bank: MemoryBank, door: 
 @FACES
 @every_row("asked", [NEVER_MENTIONED[2], "What does Ines still have to do?", FOOD])
 def test_a_given_k_is_exactly_k_memories(known: MemoryBank, face: str, asked: str) -> None:
-    """Whoever asks for three documents gets three, each of them a memory, however little they say about the question, and
-    where a list would be shown too."""
+    """A caller that asks for three documents gets three memories, however weakly they match, and no list."""
     documents = retrieved(HindsightRetriever(bank=known, k=3), asked, face)
     by_call = retrieved(HindsightRetriever(bank=known), asked, face, k=3)
     assert [document.id for document in documents] == [document.id for document in by_call]
@@ -278,7 +280,7 @@ def test_a_given_k_is_exactly_k_memories(known: MemoryBank, face: str, asked: st
 
 @FACES
 def test_without_k_a_retriever_gives_what_is_likely_to_help(known: MemoryBank, face: str) -> None:
-    """Nothing on what was never mentioned, less than the whole bank on what was, and a list whole, in front, as one document."""
+    """Nothing for an unknown topic, less than the whole bank for a known one, and a complete list first, as one document."""
     retriever = HindsightRetriever(bank=known)
     assert retrieved(retriever, NEVER_MENTIONED[0], face) == []
     answering = retrieved(retriever, "Where does my sister Vilma live?", face)
@@ -291,7 +293,7 @@ def test_without_k_a_retriever_gives_what_is_likely_to_help(known: MemoryBank, f
 
 
 def test_a_store_ranks_whatever_it_has(engine: Hindsight) -> None:
-    """LangGraph's store is asked for the nearest items, and gives them."""
+    """LangGraph's store returns the nearest items."""
     store = HindsightStore(engine)
     for key, text in {
         "a": "Ines likes red apples.",
@@ -304,7 +306,7 @@ def test_a_store_ranks_whatever_it_has(engine: Hindsight) -> None:
 
 
 def test_a_tool_says_that_it_found_nothing(known: MemoryBank) -> None:
-    """A model that looks up the unknown is told so, in words; one that asks for a list is shown all of it."""
+    """A model that searches for an unknown topic is told so in words; one that asks for a list sees all of it."""
     (tool,) = create_memory_tools(known, names=["recall"])
     nothing = tool.invoke({"query": NEVER_MENTIONED[0]})
     assert "Ines" not in nothing

@@ -1,6 +1,7 @@
-"""Whose memory a run works on, for both nodes and both ways of running: who signed in goes before what a client sends."""
+"""The bank of a run, for both nodes and both ways of running: the authenticated user takes precedence over the client's data."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts
+# defined here.
 
 import asyncio
 from typing import Any, TypedDict
@@ -66,7 +67,7 @@ BANKS = ("ann", "bob", "eve")
 def test_a_node_remembers_for_the_one_who_signed_in(
     light: Hindsight, face: str, bank: str, context: Any, configurable: Any
 ) -> None:
-    """Authenticated user, then context, then configurable: a client that names somebody else gets its own memory."""
+    """Authenticated user, then context, then configurable: a client that names somebody else still gets its own memory."""
     run(graph_of(create_retain_node(light)), face, context, configurable, "My kayak is red.")
     assert light.banks() == [bank]
     assert light.bank(bank).count() == 1
@@ -77,7 +78,7 @@ def test_a_node_remembers_for_the_one_who_signed_in(
 def test_a_node_recalls_for_the_one_who_signed_in(
     light: Hindsight, face: str, bank: str, context: Any, configurable: Any
 ) -> None:
-    """Nobody reads a memory by writing another's id into a request."""
+    """A user id in a request gives nobody access to another's memory."""
     for name in BANKS:
         light.bank(name).retain(f"The kayak of {name}.")
     found = run(graph_of(create_recall_node(light)), face, context, configurable)["memories"]
@@ -90,7 +91,7 @@ def test_a_node_recalls_for_the_one_who_signed_in(
 def test_a_resolver_that_returns_nothing_is_an_error_of_both_nodes(
     light: Hindsight, face: str, create: Any, nothing: Any
 ) -> None:
-    """A function that finds no user is told so, and no bank of nobody is made."""
+    """A function that finds no user is an error, and no bank is created."""
     graph = graph_of(create(light, bank=lambda state, runtime: nothing))
     with pytest.raises(InvalidRequest, match="bank"):
         run(graph, face, {"user_id": "bob"}, {"user_id": "bob"})
@@ -100,7 +101,7 @@ def test_a_resolver_that_returns_nothing_is_an_error_of_both_nodes(
 @BOTH_FACES
 @every_row("create", [create_recall_node, create_retain_node])
 def test_an_error_of_the_users_own_resolver_is_the_runs(light: Hindsight, face: str, create: Any) -> None:
-    """A bug in a function of the program is not taken for a memory that fails."""
+    """A bug in the program's function is not treated as a memory failure."""
     graph = graph_of(create(light, bank=lambda state, runtime: 1 // 0))
     with pytest.raises(ZeroDivisionError):
         run(graph, face, {}, {})
@@ -111,7 +112,7 @@ def test_an_error_of_the_users_own_resolver_is_the_runs(light: Hindsight, face: 
 def test_the_way_out_of_time_travel_that_the_error_names_works(
     light: Hindsight, face: str, create: Any
 ) -> None:
-    """`invoke(None, snapshot.config)` says to merge the user id into snapshot.config; merged, the run goes on."""
+    """`invoke(None, snapshot.config)` fails with the advice to merge the user id into snapshot.config; merged, the run continues."""
     graph = graph_of(create(light))
     run(graph, face, {}, {"user_id": "ann"}, "My kayak is red.")
     config: Any = {"configurable": {"thread_id": "t1"}}

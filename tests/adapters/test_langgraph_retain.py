@@ -1,6 +1,7 @@
-"""The retain node beyond the plain turn: forks, tools, failures of the memory, and what it tells of them."""
+"""The retain node beyond a plain turn: forks, tools, failures of the memory, and its events."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts
+# defined here.
 
 import asyncio
 import logging
@@ -52,7 +53,7 @@ def valid(bank: MemoryBank) -> list[str]:
 
 
 def test_a_turn_is_told_as_an_event_without_its_words(light: Hindsight) -> None:
-    """Who streams the run sees how many memories there are now, by id; a turn later only what is new."""
+    """A stream shows the ids of the new memories; in the next turn, only those of that turn."""
     graph, bank = remembering(light.bank("ann")), light.bank("ann")
     (first,) = events(graph, said(KAYAK))
     assert first == {
@@ -74,7 +75,7 @@ def test_a_turn_is_told_as_an_event_without_its_words(light: Hindsight) -> None:
 
 
 def test_a_regenerated_answer_takes_the_place_of_the_first_and_comes_back_with_it(light: Hindsight) -> None:
-    """The rejected answer is no memory any more; `on_fork="keep"` keeps it."""
+    """The rejected answer is not a memory any more; `on_fork="keep"` keeps it."""
     for on_fork, left in (("supersede", ["assistant: Blue suits you."]), ("keep", None)):
         bank = light.bank(on_fork)
         graph = remembering(bank, on_fork=on_fork)
@@ -104,7 +105,7 @@ def test_trimming_the_state_changes_no_memory(light: Hindsight) -> None:
 
 
 def test_runs_without_a_thread_drop_nothing_of_each_other(light: Hindsight) -> None:
-    """Conversations nobody named, which begin with the same words, are no fork of one another."""
+    """Conversations without a thread that begin with the same words are not forks of one another."""
     bank = light.bank("ann")
     node = create_retain_node(bank)
     node.invoke(said(("user", "It rains."), ("user", "My kayak is red.")))
@@ -113,7 +114,7 @@ def test_runs_without_a_thread_drop_nothing_of_each_other(light: Hindsight) -> N
 
 
 def test_states_that_hold_other_things_than_messages_are_read(light: Hindsight) -> None:
-    """Dicts as OpenAI writes them, pairs, texts, and pieces of streamed messages; a call without words is none."""
+    """Dicts in OpenAI's form, pairs, texts, and chunks of streamed messages are read; a call without text is skipped."""
     bank = light.bank("ann")
     call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
     held = [
@@ -147,7 +148,7 @@ def test_what_tools_gave_back_is_retained_where_they_are_listened_to(light: Hind
 def test_lists_of_subgraphs_have_logs_of_their_own_and_memories_know_where_they_are_from(
     light: Hindsight,
 ) -> None:
-    """What a subgraph says to itself is no fork of the conversation around it, turn after turn."""
+    """The messages of a subgraph are not a fork of the conversation around it, in any turn."""
     bank = light.bank("ann")
     node = create_retain_node(bank)
     inner: Any = StateGraph(MessagesState).add_node("retain", node).add_edge(START, "retain").compile()
@@ -171,7 +172,7 @@ def test_lists_of_subgraphs_have_logs_of_their_own_and_memories_know_where_they_
 
 
 def test_a_model_that_is_down_costs_nobody_the_answer(opener: Callable[..., Hindsight]) -> None:
-    """The turn is found as it was said at once, and extracted once the model is back: by a settle node, say."""
+    """The turn is found verbatim at once, and extracted when the model is back, for example by a settle node."""
     engine = opener(model=ScriptedModel([ConnectionError("refused"), FACT]), config=LIGHT)
     bank = engine.bank("ann")
     (event,) = events(remembering(bank), said(KAYAK))
@@ -196,7 +197,7 @@ def test_a_model_that_is_down_costs_nobody_the_answer(opener: Callable[..., Hind
 def test_a_closed_engine_is_one_warning_and_the_next_turn_remembers_both(
     opener: Callable[..., Hindsight], tmp_path: Path, way: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The user has the answer, who watches sees what is missing, and nothing of the thread is lost for good."""
+    """The user gets the answer, the stream shows what is missing, and no message of the thread is lost permanently."""
     engine, saver = opener(tmp_path / "memory", config=LIGHT), InMemorySaver()
 
     def turn(memory: Hindsight, message: HumanMessage) -> list[Any]:
@@ -223,7 +224,7 @@ def test_a_closed_engine_is_one_warning_and_the_next_turn_remembers_both(
 
 
 def test_a_wrong_argument_fails_when_the_node_is_made(light: Hindsight) -> None:
-    """What a run would meet in the middle of a conversation shows at start-up."""
+    """The error is raised at start-up, not in the middle of a conversation."""
     wrong: dict[str, Any] = {
         "on_error": "ignore",
         "on_fork": "branch",
@@ -240,7 +241,7 @@ def test_a_wrong_argument_fails_when_the_node_is_made(light: Hindsight) -> None:
 
 
 def test_background_needs_somebody_who_extracts(opener: Callable[..., Hindsight]) -> None:
-    """Without a worker the node cannot be made, of an engine or a bank; the error says how to get one."""
+    """Without a worker, the node cannot be created for an engine or a bank; the error says how to get one."""
     engine = opener(config=LIGHT)
     for memory in (engine, engine.asynchronous, engine.bank("ann"), engine.bank("ann").asynchronous):
         with pytest.raises(InvalidRequest, match=r"background.*worker=True"):
@@ -250,7 +251,7 @@ def test_background_needs_somebody_who_extracts(opener: Callable[..., Hindsight]
 def test_in_the_background_the_turn_is_committed_and_the_worker_extracts_it(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """The node returns without a word from the model; what was said is found meanwhile, and the fact later."""
+    """The node returns without a model call; the message is found meanwhile, and the fact later."""
     model = ScriptedModel([FACT])
     engine = opener(tmp_path / "memory", model=model, config=LIGHT, worker="elsewhere")
     bank = engine.bank("ann")

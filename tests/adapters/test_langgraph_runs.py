@@ -1,6 +1,7 @@
-"""A graph's run as those see it who watch it: in traces, in a drawing, and when it is cancelled."""
+"""A graph's run in traces, in a drawing, and when it is cancelled."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts
+# defined here.
 
 import asyncio
 import subprocess
@@ -39,7 +40,7 @@ class State(MessagesState):
 
 
 class Recorder(BaseTracer):
-    """Keeps the runs that a tracer would send away."""
+    """Collects the runs that a tracer would send."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +73,7 @@ def chat(memory: Any, *, private: bool) -> Any:
 def test_traces_of_the_nodes_can_leave_out_what_was_said(
     opener: Callable[..., Hindsight], way: str, private: bool
 ) -> None:
-    """Each node is one run, with the model's below it; or else one run without a word of what was said."""
+    """Each node is one run with the model's run below it; with the option, a single run without messages."""
     tracer, engine = Recorder(), opener(model=ScriptedModel([FACT]), config=LIGHT)
     graph = chat(engine.bank("ann"), private=private)
     config = {"configurable": {"thread_id": "t"}, "callbacks": [tracer]}
@@ -90,7 +91,7 @@ def test_traces_of_the_nodes_can_leave_out_what_was_said(
 
 
 def test_nodes_read_well_in_a_drawing(light: Hindsight) -> None:
-    """A node that is given no name of its own is called what it does."""
+    """A node without a given name is named after its action."""
     graph: Any = StateGraph(State)
     for node in (create_recall_node(light), create_retain_node(light), create_settle_node(light)):
         graph.add_node(node)
@@ -101,7 +102,7 @@ def test_nodes_read_well_in_a_drawing(light: Hindsight) -> None:
 
 
 class Hanging(ScriptedModel):
-    """A model whose first answer takes longer than anybody waits."""
+    """A model whose first answer takes very long."""
 
     asked: Any
     left: Any
@@ -120,7 +121,7 @@ class Hanging(ScriptedModel):
 def test_a_run_that_is_cancelled_leaves_the_memory_untouched_and_the_next_catches_up(
     opener: Callable[..., Hindsight],
 ) -> None:
-    """A client that goes away while the model extracts loses nothing: the next turn remembers both, each once."""
+    """A client that disconnects during the extraction loses nothing: the next turn remembers both messages, each once."""
     second = {"facts": [*FACT["facts"], {"what": "It leaks.", "fact_type": "world", "sources": ["m2"]}]}
     model = Hanging(FACT, second)
     bank = opener(model=model, config=LIGHT).bank("ann")
@@ -152,7 +153,7 @@ Hindsight.open(sys.argv[1], model=None)
 def test_a_second_server_process_on_one_directory_fails_when_it_starts_and_says_what_to_do(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """The second worker of a server does not come up, before it has taken any request, and is told the ways out."""
+    """The second worker of a server fails at start-up, before its first request, with a list of remedies."""
     opener(tmp_path / "memory", config=LIGHT)
     command = [sys.executable, "-c", SERVER, str(tmp_path / "memory")]
     second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

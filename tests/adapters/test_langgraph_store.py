@@ -35,7 +35,7 @@ def store(light: Hindsight) -> HindsightStore:
 
 
 def test_what_was_put_is_got_searched_and_listed(store: HindsightStore) -> None:
-    """The tour of the interface, sync."""
+    """The whole interface, sync."""
     store.put(ALICE, "food", {"text": "Alice likes red apples.", "n": 1})
     store.put(BOB, "car", {"text": "Bob drives a blue car.", "n": 2})
     item = store.get(ALICE, "food")
@@ -64,7 +64,7 @@ async def _tour(store: HindsightStore) -> list[Any]:
 
 
 def test_async_does_the_same_from_several_loops(light: Hindsight) -> None:
-    """One store, four event loops in four threads at once, each in its own bank and all in one."""
+    """One store is used in four event loops in four threads, with separate banks and with a common one."""
     expected = [["car", "food"], {"text": "Alice likes red apples."}, [BOB], None]
     stores = [HindsightStore(light, bank=f"s{n}") for n in range(4)]
     with ThreadPoolExecutor(4) as pool:
@@ -82,7 +82,7 @@ def test_async_does_the_same_from_several_loops(light: Hindsight) -> None:
 
 
 def test_a_batch_reads_before_it_writes(store: HindsightStore) -> None:
-    """Reads see what was there before, the last put of a key counts, and results stand in the order of the operations."""
+    """Reads see the state before the batch, the last put of a key counts, and results are in the order of the operations."""
     store.put(ALICE, "k", {"v": 0})
     results = store.batch(
         [
@@ -124,7 +124,7 @@ def test_a_batch_reads_before_it_writes(store: HindsightStore) -> None:
     ],
 )
 def test_filters(store: HindsightStore, wanted: dict[str, Any], keys: str) -> None:
-    """Each alike with a query and without."""
+    """The results are the same with and without a query."""
     store.put(("f",), "a", {"colour": "red", "price": 2, "owner": {"name": "Ann"}, "sold": True})
     store.put(("f",), "b", {"colour": "blue", "price": "9.5"})
     store.put(("f",), "c", {"colour": "red", "price": 10})
@@ -138,14 +138,14 @@ def test_filters(store: HindsightStore, wanted: dict[str, Any], keys: str) -> No
     [{"a": {"$like": 1}}, {"$nor": []}, {"$and": [1]}, {"a": {"$in": 3}}, [1], {"a": {"b": {"$x": 1}}}],
 )
 def test_a_filter_that_is_none_is_refused(store: HindsightStore, wanted: Any) -> None:
-    """An operator nobody knows finds nothing in silence elsewhere; here it is an error that names the known ones."""
+    """An unknown operator is an error that names the known ones, instead of an empty result."""
     store.put(("f",), "a", {"a": 1})
     with pytest.raises(ValueError, match="filter"):
         store.search(("f",), filter=wanted)
 
 
 def test_what_index_says_is_what_is_found(light: Hindsight) -> None:
-    """Only texts at its paths, those a put names, or none: then the item is listed behind, without a score."""
+    """Only texts at its paths are indexed, those that a put names, or none: then the item is listed last, without a score."""
     store = HindsightStore(light, index=["title"])
     store.put(("i",), "a", {"title": "red kayak", "body": "zeppelin"})
     store.put(("i",), "b", {"title": "green tent", "body": "xylophone"}, index=["body"])
@@ -159,7 +159,7 @@ def test_what_index_says_is_what_is_found(light: Hindsight) -> None:
 
 
 def test_items_live_as_long_as_they_are_read(light: Hindsight, clock: FrozenClock) -> None:
-    """`default_ttl` in minutes, begun anew by reads that refresh, overridden by a put; swept at the end."""
+    """`default_ttl` is in minutes, restarted by reads with refresh, and overridden by a put; expired items are swept."""
     store = HindsightStore(light, ttl={"default_ttl": 1, "refresh_on_read": True})
     store.put(("t",), "a", {"n": 1})
     store.put(("t",), "b", {"n": 2}, ttl=None)
@@ -177,21 +177,21 @@ def test_items_live_as_long_as_they_are_read(light: Hindsight, clock: FrozenCloc
 
 @every_row("ttl", [0, -1, float("nan"), float("inf"), 1e12])
 def test_a_time_to_live_must_be_one(store: HindsightStore, ttl: float) -> None:
-    """Zero would be gone at once, and below it before it came."""
+    """Zero and negative times to live are rejected."""
     with pytest.raises(InvalidRequest, match="ttl"):
         store.put(("t",), "a", {"n": 1}, ttl=ttl)
 
 
 @every_row("namespace", [("a.b",), ("",), ("a", ""), ()])
 def test_labels_langgraph_does_not_allow(store: HindsightStore, namespace: tuple[str, ...]) -> None:
-    """Dots and empty labels are LangGraph's own error; nothing is written."""
+    """Dots and empty labels raise LangGraph's error, and nothing is written."""
     with pytest.raises(InvalidNamespaceError):
         store.put(namespace, "k", {"n": 1})
     assert store.search(()) == []
 
 
 def test_a_namespace_of_two_hundred_labels(store: HindsightStore) -> None:
-    """Is kept like any other; one of over a thousand is refused."""
+    """Two hundred labels are stored; over a thousand are rejected."""
     deep = tuple(f"l{n}" for n in range(200))
     store.put(deep, "k", {"text": "deep"})
     assert [each.namespace for each in store.search(deep[:150], query="deep")] == [deep]
@@ -202,14 +202,14 @@ def test_a_namespace_of_two_hundred_labels(store: HindsightStore) -> None:
 
 @every_row("value", [{"a": {1}}, {"a": b"x"}, {"a": float("nan")}, {1: "x"}, {"a": object()}])
 def test_a_value_that_is_no_json(store: HindsightStore, value: Any) -> None:
-    """Is refused, and nothing of its batch is written."""
+    """It is rejected, and nothing of its batch is written."""
     with pytest.raises(InvalidRequest, match="value"):
         store.batch([PutOp(("v",), "good", {"n": 1}), PutOp(("v",), "bad", value)])
     assert store.search(("v",)) == []
 
 
 def test_it_survives_a_restart(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """On disk, with Chroma and Lucene: items, times and the ranking."""
+    """With Chroma and Lucene on disk: items, times and the ranking survive."""
     engine = opener(tmp_path / "m")
     store = HindsightStore(engine)
     for number in range(20):
@@ -221,7 +221,7 @@ def test_it_survives_a_restart(opener: Callable[..., Hindsight], tmp_path: Path)
 
 
 def test_forget_takes_everything_under_a_prefix(store: HindsightStore) -> None:
-    """And nothing beside it."""
+    """Nothing outside the prefix is erased."""
     for namespace in (ALICE, BOB, ("memories", "alicent"), (*ALICE, "deep")):
         store.put(namespace, "k", {"text": "x"})
     assert store.forget(ALICE) == 2
@@ -230,7 +230,7 @@ def test_forget_takes_everything_under_a_prefix(store: HindsightStore) -> None:
 
 
 def test_either_face_of_an_engine_or_bank(light: Hindsight) -> None:
-    """All see the same items; a bank and a name for another are refused, and so is what is no memory."""
+    """All see the same items; a bank together with another bank's name, and invalid memory objects, are rejected."""
     bank = light.bank("store")
     for memory in (light, light.asynchronous, bank, bank.asynchronous):
         store = HindsightStore(memory)
@@ -246,7 +246,7 @@ def test_either_face_of_an_engine_or_bank(light: Hindsight) -> None:
 
 @given(st.text())
 def test_an_identity_comes_back_from_its_label(identity: str) -> None:
-    """Whatever it is; and the label is one that LangGraph allows at the root."""
+    """The encoding is reversible for any identity, and LangGraph allows the label at the root."""
     label = namespace_label(identity)
     assert identity_of(label) == identity
     assert label not in {"", "langgraph"}
@@ -254,14 +254,14 @@ def test_an_identity_comes_back_from_its_label(identity: str) -> None:
 
 
 def test_an_index_config_of_langgraph_is_told_where_its_embedder_goes(light: Hindsight) -> None:
-    """Whoever comes from InMemoryStore(index={...}) is not left with another embedder in silence."""
+    """A config for InMemoryStore(index={...}) is rejected instead of silently using another embedder."""
     with pytest.raises(InvalidRequest, match="embeddings="):
         HindsightStore(light, index={"dims": 64, "embed": None, "fields": ["text"]})  # type: ignore[arg-type]
 
 
 @pytest.mark.promise("Every error says what to do.")
 def test_an_address_as_label_is_refused_with_the_way_out(store: HindsightStore) -> None:
-    """Sync and async; with `namespace_label` it is kept."""
+    """Sync and async; with `namespace_label` it is accepted."""
     label = "ann@example.com"
     with pytest.raises(InvalidNamespaceError, match=r"namespace_label\(\.\.\.\)"):
         store.put(("memories", label), "k", {"text": "x"})

@@ -1,4 +1,4 @@
-"""What a user of LangGraph's store interface expects of HindsightStore, written from the interface alone."""
+"""What a user of LangGraph's store interface expects of HindsightStore, written without knowledge of the code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OVEN = {"text": "Ben bakes bread in an oven."}
 
 
 class Door:
-    """The same calls by either face, each async call in a loop of its own."""
+    """The same calls in either API, each async call in a separate loop."""
 
     def __init__(self, store: BaseStore, face: str) -> None:
         self._store, self._face = store, face
@@ -79,7 +79,7 @@ def test_put_get_overwrite_delete(door: Door, clock: FrozenClock) -> None:
 
 
 def test_a_value_is_read_anew_each_time(store: HindsightStore) -> None:
-    """Neither what was passed in nor what came out is the stored value itself."""
+    """The value that was passed in and the returned one are copies of the stored value."""
     given: dict[str, Any] = {"tags": ["a"], "text": "x"}
     store.put(ANN, "k", given)
     given["tags"].append("b")
@@ -273,7 +273,7 @@ def test_namespaces_are_listed(door: Door) -> None:
 
 
 FILTERS: list[Any] = [
-    # filter, keys of what passes
+    # filter, keys of matching items
     ({"kind": "boat"}, "ab"),
     ({"kind": {"$eq": "boat"}}, "ab"),
     ({"kind": {"$ne": "boat"}}, "cd"),
@@ -335,7 +335,7 @@ def test_a_filter_that_says_nothing_known_is_refused_on_an_empty_store_too(
 
 
 def test_a_filter_is_applied_before_the_limit(door: Door) -> None:
-    """A hundred items nearer to the query do not keep the one that is wanted out of the results."""
+    """A hundred items nearer to the query do not displace the matching one from the results."""
     door.batch([PutOp(ANN, f"n{i}", {"text": "a green kayak", "i": i}) for i in range(100)])
     door.put(ANN, "far", {"text": "something green", "i": 1_000})
     assert keys(door.search(ANN, query="green kayak", filter={"i": {"$gte": 1_000}}, limit=1)) == ["far"]

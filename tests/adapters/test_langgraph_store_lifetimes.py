@@ -1,4 +1,4 @@
-"""HindsightStore over time: batches, loops and threads, restarts, times to live, and what is erased."""
+"""HindsightStore over time: batches, loops and threads, restarts, times to live, and erasure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 ANN, BEN = ("memories", "ann"), ("memories", "ben")
 KAYAK = {"text": "Ann owns a green kayak."}
 OVEN = {"text": "Ben bakes bread in an oven."}
-WORD = "xylograph"  # of no other text
+WORD = "xylograph"  # that no other text contains
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def store(light: Hindsight) -> HindsightStore:
 
 
 def files_with(folder: Path, word: str) -> list[str]:
-    """Files of `folder` that hold `word` in UTF-8 or UTF-16."""
+    """Files of `folder` that contain `word` in UTF-8 or UTF-16."""
     needles = (word.encode(), word.encode("utf-16-le"))
     return sorted(
         str(path.relative_to(folder))
@@ -71,7 +71,7 @@ def test_many_searches_in_one_batch_each_get_their_own(store: HindsightStore) ->
 
 
 def test_a_store_of_two_loops_and_many_threads(light: Hindsight) -> None:
-    """Each loop and thread reads what it wrote, and all of it is there at the end."""
+    """Each loop and thread reads what it wrote, and everything exists at the end."""
     store = HindsightStore(light)
 
     async def write(name: str) -> int:
@@ -123,7 +123,7 @@ def test_a_graph_finds_the_store_it_was_compiled_with(store: HindsightStore, fac
 
 
 def test_a_store_is_true_and_has_no_length(store: HindsightStore) -> None:
-    """Agent Server tests its truth: an empty store must not look like none."""
+    """Agent Server tests the store's truth value, so an empty store must not be false."""
     assert bool(store)
     assert not {"__len__", "__bool__"} & set(dir(type(store)))
     assert isinstance(store, BaseStore)
@@ -170,7 +170,7 @@ def test_a_bank_named_twice_and_wrong_options_are_refused(light: Hindsight) -> N
 
 
 def test_it_survives_a_restart(opener: Any, tmp_path: Path, clock: FrozenClock) -> None:
-    """On Chroma and Lucene: items, their times, what they are found by, and what was deleted."""
+    """With Chroma and Lucene: items, times, search results and deletions survive."""
     first = opener(tmp_path / "m")
     store = HindsightStore(first)
     born = clock.now()
@@ -192,7 +192,7 @@ def test_it_survives_a_restart(opener: Any, tmp_path: Path, clock: FrozenClock) 
 
 
 def test_time_to_live(light: Hindsight, clock: FrozenClock) -> None:
-    """Hidden from every read the moment it ends; a read that refreshes puts the end off; an item without one stays."""
+    """An item is hidden from all reads when its time ends; a read with refresh restarts the time; an item without one stays."""
     store = HindsightStore(light, ttl={"default_ttl": 10, "refresh_on_read": False})
     store.put(ANN, "default", KAYAK)
     store.put(ANN, "long", KAYAK, ttl=60)
@@ -243,7 +243,7 @@ def test_a_time_to_live_that_is_none_is_refused(store: HindsightStore, face: str
 def test_what_is_gone_is_found_no_more_and_in_no_file(
     opener: Any, tmp_path: Path, clock: FrozenClock, how: str
 ) -> None:
-    """On Chroma and Lucene. `forget` scrubs at once, the others in the next `settle`."""
+    """With Chroma and Lucene: `forget` scrubs the files at once, other deletions in the next `settle`."""
     engine = opener(tmp_path / "m")
     store = HindsightStore(engine)
     store.put(ANN, "k", {"text": f"Ann made a {WORD}."}, ttl=10)

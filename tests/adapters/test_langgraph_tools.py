@@ -1,6 +1,6 @@
-"""Memory as tools of LangGraph: in agents, in a ToolNode and by hand, over the bank of the run."""
+"""Memory tools of LangGraph in agents, in a ToolNode and called directly, on the run's bank."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
 
 import asyncio
 from collections.abc import Callable
@@ -70,7 +70,7 @@ def answered(state: Any) -> ToolMessage:
 
 
 def test_what_is_kept_is_found_and_forgotten_and_restored(light: Hindsight, run: Run) -> None:
-    """By hand, each tool does its work and says so in words a model can go on from."""
+    """Called directly, each tool works and describes the result in words that help a model to continue."""
     bank = light.bank("alice")
     tools = tools_of(bank)
     assert run(tools["recall_memories"], {"query": "kayak"}) == "Nothing is remembered about this."
@@ -92,7 +92,7 @@ def test_what_is_kept_is_found_and_forgotten_and_restored(light: Hindsight, run:
 
 
 def test_records_are_listed_and_added_up(light: Hindsight, run: Run) -> None:
-    """Complete and exact; where none match, the model is told of which kinds there are some."""
+    """Records are complete and exact; if none match, the model is told which kinds exist."""
     bank = light.bank("alice")
     tool = tools_of(bank)["list_records"]
     assert run(tool, {}) == "No record is remembered."
@@ -130,7 +130,7 @@ def test_a_list_that_does_not_fit_says_so(light: Hindsight) -> None:
 
 @pytest.mark.parametrize("where", ["context", "config", "state", "auth"])
 def test_the_bank_is_the_runs(light: Hindsight, run: Run, where: str) -> None:
-    """In a ToolNode of a graph, wherever the run says whose memory it is."""
+    """In a ToolNode of a graph, wherever the run names its user."""
     light.bank("alice").retain(KAYAK)
     light.bank("bob").retain("Bob's kayak is green.")
     places = {
@@ -165,7 +165,7 @@ def test_the_bank_is_the_runs(light: Hindsight, run: Run, where: str) -> None:
     ],
 )
 def test_a_model_cannot_name_another_users_bank(light: Hindsight, run: Run, forged: Any) -> None:
-    """What the schema does not name is refused; `runtime` is what ToolNode puts in, whatever the model wrote."""
+    """Unknown arguments are rejected; `runtime` is what ToolNode passes, whatever the model wrote."""
     light.bank("alice").retain(KAYAK)
     light.bank("bob").retain("Bob's kayak is green.")
     tools = create_memory_tools(light)
@@ -212,7 +212,7 @@ def test_the_model_is_shown_what_it_may_say_and_no_more(bank: MemoryBank) -> Non
 def test_wrong_arguments_are_the_models_to_mend(
     bank: MemoryBank, run: Run, name: str, arguments: dict[str, Any], told: str
 ) -> None:
-    """In ToolNode and by hand the model is told what is wrong and how to call the tool; nothing is raised or changed."""
+    """In ToolNode and in a direct call, the model is told what is wrong and how to call the tool; nothing is raised or changed."""
     call = calling(name, **arguments)
     message = answered(run(node_of(create_memory_tools(bank)), {"messages": [call]}))
     by_hand = run(tools_of(bank)[name], call.tool_calls[0])
@@ -233,7 +233,7 @@ def test_an_id_of_another_bank_is_unknown(light: Hindsight, run: Run) -> None:
 
 
 def test_the_operators_mistakes_and_failures_are_raised(light: Hindsight, run: Run) -> None:
-    """They are no data of the model's: a run without a user, a wrong option, a closed engine."""
+    """A run without a user, a wrong option and a closed engine are not the model's errors."""
     call = {"messages": [calling("recall_memories", query="kayak")]}
     with pytest.raises(InvalidRequest, match="does not select a bank"):
         run(node_of(create_memory_tools(light)), call)
@@ -276,18 +276,18 @@ def test_any_face_serves_both_ways_of_running(light: Hindsight, bank: MemoryBank
     config = ALICE if "engine" in of else None
     assert KAYAK in run(tools["recall_memories"], {"query": "kayak"}, config)
     assert run(tools["retain_memory"], {"content": "Alice's tent is green."}, config) == "Kept."
-    assert KAYAK in run(tools["recall_memories"], "kayak", config)  # a text alone is the first argument
+    assert KAYAK in run(tools["recall_memories"], "kayak", config)  # a plain string is the first argument
 
 
 def test_only_the_tools_named_are_made(bank: MemoryBank) -> None:
-    """Without forgetting nobody needs ids, and prompts stay short."""
+    """Without forget, results contain no ids, and prompts stay short."""
     tools = tools_of(bank, names=["recall", "retain", "recall"])
     assert list(tools) == ["recall_memories", "retain_memory"]
     assert f"- {KAYAK}" in tools["recall_memories"].invoke({"query": "kayak"})
 
 
 def test_an_agent_calls_them(light: Hindsight, run: Run) -> None:
-    """With create_agent: what one conversation keeps, another of the same user finds, and no other user."""
+    """With create_agent: what one conversation retains, another of the same user finds, and no other user."""
     tools = create_memory_tools(light)
     keeping = Scripted(messages=iter([calling("retain_memory", content=KAYAK), AIMessage("Noted.")]))
     asked = {"messages": [HumanMessage("Remember my blue kayak.")]}

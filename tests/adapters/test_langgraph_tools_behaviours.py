@@ -1,6 +1,7 @@
-"""What a user of LangChain's tools expects of create_memory_tools, written from its purpose alone."""
+"""What a user of LangChain's tools expects of create_memory_tools, written without knowledge of the code."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts
+# defined here.
 
 import asyncio
 import json
@@ -36,7 +37,7 @@ def named(memory: Any, **options: Any) -> dict[str, BaseTool]:
 
 
 def call(tool: BaseTool, face: str, argument: Any, config: Any = None) -> ToolMessage:
-    """The message a tool call of a model gives: its content and its artifact."""
+    """The message that a model's tool call produces: its content and its artifact."""
     given = {
         "type": "tool_call",
         "name": tool.name,
@@ -49,7 +50,7 @@ def call(tool: BaseTool, face: str, argument: Any, config: Any = None) -> ToolMe
 
 
 def argument_of(tool: BaseTool) -> str:
-    """The one argument that a model must give."""
+    """The only required argument of a tool."""
     schema: Any = tool.tool_call_schema
     required: list[str] = schema.model_json_schema().get("required", [])
     assert len(required) == 1, (tool.name, required)
@@ -57,7 +58,7 @@ def argument_of(tool: BaseTool) -> str:
 
 
 class Agent:
-    """An agent with the tools, whose model does what a test says next."""
+    """An agent with the tools, whose model's next reply a test sets."""
 
     def __init__(self, memory: Any, face: str, **options: Any) -> None:
         self.face = face
@@ -141,7 +142,7 @@ def test_forgetting_closes_what_recall_showed_and_it_can_be_restored(light: Hind
     unit = next(each for each in light.bank("ann").iterate_units() if "kayak" in each.text)
     agent.wish("recall_memories", **{agent.argument("recall_memories"): "Which kayak?"})
     (seen,) = agent.ask()
-    assert str(unit.id) in str(seen.content)  # the model must read what it can name
+    assert str(unit.id) in str(seen.content)  # the model must see the ids that it can pass
     agent.wish("forget_memory", **{agent.argument("forget_memory"): str(unit.id)})
     assert agent.ask()[-1].status == "success"
     assert not light.bank("ann").recall("Which kayak?", k=1).units or all(
@@ -154,7 +155,7 @@ def test_forgetting_closes_what_recall_showed_and_it_can_be_restored(light: Hind
 
 @BOTH_FACES
 def test_forgetting_never_reaches_another_users_memory(light: Hindsight, face: str) -> None:
-    """The id of a memory of Ben's, which Ann's model has from somewhere."""
+    """Ann's model uses the id of one of Ben's memories."""
     light.bank("ben").retain("Ben owns an oven.")
     light.bank("ann").retain(KAYAK)
     unit = next(iter(light.bank("ben").iterate_units()))
@@ -247,8 +248,8 @@ def test_erasing_is_asked_of_a_person_who_sees_what_would_go(
     (asked,) = agent.run({"messages": [HumanMessage("Forget my kayak.")]})
     shown = json.dumps(asked.value, default=str)  # type: ignore[attr-defined]
     assert "kayak" in shown or str(unit.id) in shown
-    assert any("kayak" in text for text in texts(light))  # nothing went yet
-    agent.run(Command(resume="go on"))  # says neither yes nor no: asked again
+    assert any("kayak" in text for text in texts(light))  # nothing has been erased yet
+    agent.run(Command(resume="go on"))  # neither yes nor no, so the person is asked again
     assert any("kayak" in text for text in texts(light))
     agent.run(Command(resume={"decisions": [{"type": "approve" if approved else "reject"}]}))
     history = [each.text for each in light.bank("ann").iterate_units(include_invalidated=True)]
@@ -349,7 +350,7 @@ def test_what_is_no_memory_is_refused(memory: Any) -> None:
 
 
 def test_tools_of_two_banks_keep_apart(light: Hindsight) -> None:
-    """In one process, under the same names."""
+    """Two banks in one process have tools with the same names."""
     first, second = named(light.bank("one")), named(light.bank("two"))
     call(first["retain_memory"], "sync", KAYAK)
     assert "green" not in str(call(second["recall_memories"], "sync", "Which kayak?").content)

@@ -1,4 +1,4 @@
-"""LlamaIndex's agents with a memory: turn after turn, in one loop or in many, streamed, closed and opened again."""
+"""LlamaIndex's agents with a memory: many turns, in one loop or several, streamed, closed and reopened."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HOLDERS = pytest.mark.parametrize("holder", ["memory", "block"])
 
 @pytest.fixture
 def home(opener: Opener, light_config: HindsightConfig, tmp_path: Path) -> Callable[[], MemoryBank]:
-    """Opens the bank of the same directory again and again, closing what was open before."""
+    """Opens the bank of one directory repeatedly, closing the previous engine."""
     opened: list[Hindsight] = []
 
     def open_home() -> MemoryBank:
@@ -46,7 +46,7 @@ def home(opener: Opener, light_config: HindsightConfig, tmp_path: Path) -> Calla
 
 
 def memory_of(holder: str, bank: MemoryBank, session: str, folder: Path, **options: Any) -> BaseMemory:
-    """Ours, or LlamaIndex's own with our block, its messages in a file."""
+    """Our memory, or LlamaIndex's own with our block and its messages in a file."""
     if holder == "memory":
         return HindsightMemory(bank=bank, session_id=session, recall_options={"relevance": "all"}, **options)
     return Memory.from_defaults(
@@ -83,11 +83,12 @@ KEPT = ["user: I keep it in Turku.", "user: My kayak is green."]
 def test_what_is_told_is_remembered_once_and_recalled_in_another_session(
     home: Callable[[], MemoryBank], tmp_path: Path, kind: str, holder: str, loops: str, streaming: bool
 ) -> None:
-    """Statements become memories, questions and answers of no content do not; a restart keeps chat and memories."""
+    """Statements become memories, questions and empty answers do not; chat and memories survive a restart."""
     bank = home()
     llm = scripted(kind)
     agent = agent_of(kind, llm, streaming=streaming)
-    # LlamaIndex's Memory writes blocks into a system message, which ReActAgent drops, unless it is told otherwise
+    # LlamaIndex's Memory inserts blocks into a system message, which ReActAgent drops, unless it is
+    # configured otherwise
     beside: dict[str, Any] = {"insert_method": "user"} if (holder, kind) == ("block", "react") else {}
     memory = memory_of(holder, bank, "monday", tmp_path, **beside)
     assert turns(loops, agent, TOLD, memory=memory) == ["Noted."] * 3
@@ -112,13 +113,13 @@ def test_what_is_told_is_remembered_once_and_recalled_in_another_session(
 def test_memories_reach_the_model_of_every_agent_with_and_without_a_system_prompt(
     home: Callable[[], MemoryBank], tmp_path: Path, kind: str, holder: str, system: str | None
 ) -> None:
-    """ReAct agents drop a leading system message: the memories must not be in it; the agent's own prompt stays."""
+    """ReAct agents drop a leading system message, so memories are not inserted there; the agent's own prompt stays."""
     bank = home()
     bank.retain([{"role": "user", "content": "My kayak is green."}])
     llm = scripted(kind)
     options: dict[str, Any] = {}
     if holder == "block" and kind == "react":
-        options["insert_method"] = "user"  # LlamaIndex's Memory itself writes blocks into a system message
+        options["insert_method"] = "user"  # LlamaIndex's Memory inserts blocks into a system message
     memory = memory_of(holder, bank, "monday", tmp_path, **options)
     agent = agent_of(kind, llm, system_prompt=system)
     assert turns("one loop", agent, ["What colour is my kayak?"], memory=memory) == ["Noted."]
@@ -132,7 +133,7 @@ def test_memories_reach_the_model_of_every_agent_with_and_without_a_system_promp
 def test_a_turn_with_tools_is_one_memory_and_keeps_calls_with_their_results(
     home: Callable[[], MemoryBank], tmp_path: Path, kind: str, holder: str
 ) -> None:
-    """What a tool said is no memory, nor what a ReAct agent thought; the question asked again inside a turn is no second one."""
+    """Neither tool results nor ReAct thoughts are memories; a question that is repeated inside a turn is not retained again."""
     bank = home()
     llm = scripted(kind)
     agent = agent_of(kind, llm)
@@ -173,7 +174,7 @@ def test_memory_is_recalled_once_a_turn_however_often_the_agent_reads(
 def test_the_answer_of_a_react_agent_is_learnt_without_its_thoughts(
     home: Callable[[], MemoryBank], tmp_path: Path, holder: str
 ) -> None:
-    """The agent keeps its trace in the history; a memory is what it told the user."""
+    """The agent keeps its trace in the history; the memory is what it told the user."""
     bank = home()
     llm = ScriptedLLM(
         [
@@ -197,7 +198,7 @@ def test_the_answer_of_a_react_agent_is_learnt_without_its_thoughts(
 def test_a_turn_that_fails_is_remembered_with_the_next(
     home: Callable[[], MemoryBank], tmp_path: Path, kind: str, holder: str, failure: str
 ) -> None:
-    """A model that is down, an agent that never ends, a tool that raises: no statement is lost or doubled."""
+    """If the model is down, an agent never ends or a tool raises, no statement is lost or duplicated."""
     bank = home()
     normal = react_replies if kind == "react" else function_replies
     failing = [True]

@@ -1,4 +1,4 @@
-"""What is no message, given to a chat's memory, is refused before anything is kept; what is long is not counted to its end."""
+"""Invalid messages given to a chat's memory are rejected before anything is stored; long ones are not counted completely."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bank(light: Hindsight) -> MemoryBank:
 @every_row("message", [None, 7, b"My kayak.", "My kayak.", {"role": "user"}, object()])
 @every_row("verb", ["put", "put_messages", "set"])
 def test_what_is_no_message_is_refused(bank: MemoryBank, face: str, verb: str, message: Any) -> None:
-    """A mistake of the program is named, and neither the chat nor the bank has changed."""
+    """The error names the argument, and neither the chat nor the bank changes."""
     memory = HindsightMemory(bank)
     memory.put(ChatMessage("My tent is blue."))
     given = message if verb == "put" else [ChatMessage("My kayak is green."), message]
@@ -40,7 +40,7 @@ def test_what_is_no_message_is_refused(bank: MemoryBank, face: str, verb: str, m
 @every_row("given", [None, 7, "My kayak is green.", {"role": "user"}])
 @every_row("verb", ["put_messages", "set"])
 def test_what_is_no_list_of_messages_is_refused(bank: MemoryBank, face: str, verb: str, given: Any) -> None:
-    """A text where a list belongs is no list of characters."""
+    """A text instead of a list is not read as a list of characters."""
     memory = HindsightMemory(bank)
     with pytest.raises(InvalidRequest, match="messages"):
         asyncio.run(getattr(memory, f"a{verb}")(given)) if face == "async" else getattr(memory, verb)(given)
@@ -48,12 +48,12 @@ def test_what_is_no_list_of_messages_is_refused(bank: MemoryBank, face: str, ver
 
 
 def test_a_single_role_may_be_named_by_itself(bank: MemoryBank) -> None:
-    """As everywhere else in the package."""
+    """A single role is accepted as a string, as everywhere in the package."""
     assert HindsightMemory(bank, roles="user").roles == ("user",)
 
 
 def test_megabytes_of_a_tool_do_not_keep_the_agent_waiting(bank: MemoryBank) -> None:
-    """Only as much of a message is counted as tells that it does not fit."""
+    """A message is counted only until it is clear that it does not fit."""
     memory = HindsightMemory(bank)
     memory.put_messages([ChatMessage("x" * 5_000_000), ChatMessage("It is.", role="assistant")])
     began = time.monotonic()

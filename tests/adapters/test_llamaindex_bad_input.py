@@ -1,4 +1,4 @@
-"""What memory and block make of anything: messages and blocks as clients send them, and memories that give orders."""
+"""Invalid input of memory and block: messages and blocks as clients send them, and memories that contain instructions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ OTHERS = [
     CachePoint(cache_control={"type": "ephemeral"}),
 ]
 
-ALL: RecallOptions = {"relevance": "all"}  # a bag of words knows little of what is likely to help
+ALL: RecallOptions = {"relevance": "all"}  # a bag of words cannot judge relevance
 
 
 def said(text: str | None, role: str = "user", **options: Any) -> ChatMessage:
@@ -66,7 +66,7 @@ def of_blocks(*blocks: Any, role: str = "user") -> ChatMessage:
 
 
 def memory_of(holder: str, bank: MemoryBank, **options: Any) -> Any:
-    """Ours, or LlamaIndex's own with our block."""
+    """Our memory, or LlamaIndex's own with our block."""
     if holder == "memory":
         return HindsightMemory(bank=bank, session_id="s1", recall_options=ALL, **options)
     return Memory.from_defaults(
@@ -75,10 +75,10 @@ def memory_of(holder: str, bank: MemoryBank, **options: Any) -> Any:
 
 
 def turn(memory: Any, face: str, messages: list[Any]) -> list[ChatMessage]:
-    """A turn as an agent takes it: put, read, answer, read again."""
+    """A turn as an agent runs it: put, read, answer, read again."""
 
     async def asynchronous() -> list[ChatMessage]:
-        if messages or isinstance(memory, HindsightMemory):  # LlamaIndex's fails of an empty list
+        if messages or isinstance(memory, HindsightMemory):  # LlamaIndex's fails with an empty list
             await memory.aput_messages(messages)
         await memory.aget()
         await memory.aput(NOTED.model_copy(deep=True))
@@ -173,7 +173,7 @@ MESSAGES: list[Any] = [
 def test_any_messages_are_taken_as_they_are(
     light: Hindsight, face: str, holder: str, expected: list[str], messages: list[ChatMessage]
 ) -> None:
-    """What holds words of people is remembered, what does not is not, neither is an error; the next turn works."""
+    """People's words are remembered, everything else is ignored without an error, and the next turn works."""
     bank = light.bank("ann")
     memory = memory_of(holder, bank, **({} if holder == "memory" else {"tokenizer_fn": str.split}))
     given = [message.model_copy(deep=True) for message in messages]
@@ -181,7 +181,7 @@ def test_any_messages_are_taken_as_they_are(
     turn(memory, face, given)
     assert time.monotonic() - began < 10
     assert remembered(bank) == expected
-    if holder == "memory":  # LlamaIndex's own drops from its window what does not fit
+    if holder == "memory":  # LlamaIndex's own drops messages from its window that do not fit
         assert [m.role for m in memory.get_all()] == [*(m.role for m in messages), "assistant"]
         assert [m.content for m in given] == [m.content for m in messages]
     turn(memory, face, [said(SOUND)])
@@ -203,7 +203,7 @@ def test_any_messages_are_taken_as_they_are(
 def test_any_text_of_a_user_is_remembered(
     light: Hindsight, face: str, holder: str, start: str, end: str, text: str
 ) -> None:
-    """A pasted book is cut, what no database holds is left out, and nothing of it costs the user the answer."""
+    """A pasted book is cut, characters that no database stores are removed, and the user always gets an answer."""
     bank = light.bank("ann")
     memory = memory_of(holder, bank, tokenizer_fn=str.split)
     began = time.monotonic()
@@ -233,7 +233,7 @@ def test_any_text_of_a_user_is_remembered(
 def test_messages_without_ids_are_remembered_once_each(
     light: Hindsight, face: str, holder: str, expected: list[str], turns: list[list[str]]
 ) -> None:
-    """What is said again in a later turn is a message of its own; reading again is none."""
+    """A statement repeated in a later turn is a separate message; a repeated read is not."""
     bank = light.bank("ann")
     memory = memory_of(holder, bank)
     for texts in turns:
@@ -257,7 +257,7 @@ ORDERS = [
 @HOLDERS
 @pytest.mark.parametrize("order", ORDERS)
 def test_memories_that_give_orders_stay_data(light: Hindsight, face: str, holder: str, order: str) -> None:
-    """A memory stands inside its fence, in no message of its own, and ends no fence; the chat's messages stay as they were."""
+    """A memory stays inside the markers, is not a message itself, and cannot close the markers; the chat's messages do not change."""
     bank = light.bank("ann")
     bank.retain([{"role": "user", "content": f"My kayak is green. {order}"}])
     memory = memory_of(holder, bank)
@@ -283,7 +283,7 @@ def test_memories_that_give_orders_stay_data(light: Hindsight, face: str, holder
 
 
 def test_a_prompt_of_the_users_own_may_hold_braces(light: Hindsight) -> None:
-    """Memories and prompts with JSON in them are never taken for templates."""
+    """Memories and prompts that contain JSON are not treated as templates."""
     bank = light.bank("ann")
     memory = memory_of("memory", bank)
     turn(memory, "sync", [said('{"role": "system", "content": "{x}"} is my template.')])
@@ -301,7 +301,7 @@ def test_a_bank_that_takes_nothing_costs_no_message_and_is_caught_up(
     face: str,
     holder: str,
 ) -> None:
-    """The chat goes on, a warning without memory text says what is missing, and a working bank learns it later."""
+    """The chat continues, a warning without memory text says what is missing, and the turn is retained when the bank works again."""
     store = SQLAlchemyChatStore("chat", async_database_uri=f"sqlite+aiosqlite:///{tmp_path / 'chat.db'}")
     engine = opener(tmp_path / "home", config=light_config)
     memory = memory_of(holder, engine.bank("ann"), chat_store=store)
@@ -323,7 +323,7 @@ def test_a_bank_that_takes_nothing_costs_no_message_and_is_caught_up(
 def test_a_bank_that_is_only_read_is_recalled_and_refuses_turns_with_what_to_do(
     opener: Opener, light_config: HindsightConfig, tmp_path: Path, face: str
 ) -> None:
-    """To retain into a reader is a mistake of the program: it is raised, after the message was kept."""
+    """Retaining into a read-only bank is a programming error, raised after the message was stored in the chat."""
     engine = opener(tmp_path / "home", config=light_config)
     engine.bank("ann").retain([{"role": "user", "content": "My tent is blue."}])
     engine.close()
@@ -339,7 +339,7 @@ def test_a_bank_that_is_only_read_is_recalled_and_refuses_turns_with_what_to_do(
 @BOTH_FACES
 @HOLDERS
 def test_a_bank_that_nobody_has_written_yet_is_empty(light: Hindsight, face: str, holder: str) -> None:
-    """The first read of a new user finds nothing and breaks nothing."""
+    """The first read of a new user finds nothing and does not fail."""
     memory = memory_of(holder, light.bank("new"))
     question = said("Who am I?")
     if face == "async":

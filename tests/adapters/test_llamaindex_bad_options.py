@@ -1,4 +1,4 @@
-"""Wrong arguments, filters and stored references of the LlamaIndex classes: each is told by its name."""
+"""Wrong arguments, filters and stored references of the LlamaIndex classes: each error names its argument."""
 
 from __future__ import annotations
 
@@ -51,21 +51,21 @@ def of(kind: type, bank: Any, **options: Any) -> Any:
 @every_row("kind", EVERY_CLASS)
 @every_row("bank", [None, 7, "alice", b"alice", object(), ["alice"]])
 def test_what_is_no_bank_is_refused(kind: type, bank: Any) -> None:
-    """A name is no bank, nor is anything else; the error says what is."""
+    """Neither a name nor another object is a bank; the error says what to pass."""
     with pytest.raises((ValueError, TypeError), match="bank"):
         of(kind, bank)
 
 
 @every_row("kind", EVERY_CLASS)
 def test_an_engine_in_place_of_a_bank_says_what_to_pass(kind: type, light: Hindsight) -> None:
-    """The usual slip."""
+    """The usual mistake."""
     with pytest.raises((ValueError, TypeError), match=r"engine\.bank\(name\)"):
         of(kind, light)
 
 
 @every_row("kind", EVERY_CLASS)
 def test_an_unknown_option_is_refused(kind: type, light: Hindsight) -> None:
-    """A misspelt option is an error, not an option without effect."""
+    """A misspelt option is an error instead of being ignored."""
     with pytest.raises((ValueError, TypeError), match="budgett"):
         of(kind, light.bank("alice"), budgett="low")
 
@@ -143,7 +143,7 @@ def used(component: Any) -> None:
 def test_a_wrong_option_of_recall_is_refused_by_the_first_at_the_latest(
     kind: type, light: Hindsight, name: str, value: Any
 ) -> None:
-    """No default takes its place, and no agent answers without memories because of it."""
+    """It is not replaced by a default, and no agent silently answers without memories because of it."""
     options = {name: value} if kind is HindsightRetriever else {"recall_options": {name: value}}
     with pytest.raises((ValueError, TypeError), match=name.rstrip("s")):
         used(of(kind, light.bank("alice"), **options))
@@ -151,7 +151,7 @@ def test_a_wrong_option_of_recall_is_refused_by_the_first_at_the_latest(
 
 @pytest.fixture
 def library(light: Hindsight) -> MemoryBank:
-    """Three pages: one with numbers, one with strings of numbers, one with no metadata."""
+    """Three pages: one with numbers, one with numeric strings, one without metadata."""
     bank = light.bank("alice")
     bank.retain(
         Document("The kayak manual.", id="a", metadata={"pages": 9, "author": "Bo", "on": ["lake", "sea"]})
@@ -162,7 +162,7 @@ def library(light: Hindsight) -> MemoryBank:
 
 
 def found(bank: MemoryBank, *filters: MetadataFilter, condition: str = "and") -> list[str]:
-    """The ids of the documents found under filters, the same sync and async."""
+    """The ids of the documents found with filters, the same sync and async."""
     wanted = MetadataFilters(filters=list(filters), condition=FilterCondition(condition))
     retriever = HindsightRetriever(bank, filters=wanted)
     nodes = retriever.retrieve("kayak")
@@ -218,7 +218,7 @@ def where(key: str, operator: str, value: Any = None) -> MetadataFilter:
 def test_filters_on_missing_keys_and_other_types_match_or_not(
     library: MemoryBank, expected: str, key: str, operator: str, value: Any
 ) -> None:
-    """No filter that LlamaIndex can say is an exception: it matches or it does not."""
+    """No filter of LlamaIndex raises an exception: it matches or it does not."""
     assert found(library, where(key, operator, value)) == list(expected)
 
 
@@ -226,7 +226,7 @@ def test_filters_on_missing_keys_and_other_types_match_or_not(
     ("expected", "condition"), [("a", "and"), ("ab", "or"), ("c", "not")], ids=["and", "or", "not"]
 )
 def test_filters_are_joined_by_their_condition(library: MemoryBank, expected: str, condition: str) -> None:
-    """Of two filters both, any or none hold; a nested group counts as one."""
+    """With two filters, both, any or none must match; a nested group counts as one."""
     both = [where("pages", ">=", 9), where("author", "==", "Bo")]
     assert found(library, *both, condition=condition) == list(expected)
     nested = MetadataFilters(
@@ -254,14 +254,14 @@ def test_filters_are_joined_by_their_condition(library: MemoryBank, expected: st
     ids=["a number", "a text", "numbers", "an operator", "a condition", "in a text", "any of 7", "a key"],
 )
 def test_what_is_no_filter_is_refused_and_the_error_says_what_is(library: MemoryBank, filters: Any) -> None:
-    """Unknown operators and conditions, and values that an operator cannot take."""
+    """Unknown operators and conditions, and values that an operator does not support, are rejected."""
     with pytest.raises(InvalidRequest, match=r"filter|metadata|operator|condition"):
         HindsightRetriever(library, filters=filters).retrieve("kayak")
 
 
 @pytest.fixture
 def home(opener: Opener, light_config: HindsightConfig, tmp_path: Path) -> Callable[[], Hindsight]:
-    """Opens the same directory again and again."""
+    """Opens the same directory repeatedly."""
     return lambda: opener(tmp_path / "home", config=light_config)
 
 
@@ -283,7 +283,7 @@ WAYS_BACK: list[tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = [
 def test_a_memory_is_loaded_where_its_bank_is_open_and_says_so_where_not(
     home: Callable[[], Hindsight], keep: Any, load: Any
 ) -> None:
-    """Stored by reference: no memory text in it; not open and gone are two errors, each with what to do."""
+    """The stored form contains no memory text; a bank that is not open and one that was forgotten give different errors with remedies."""
     engine = home()
     kept = keep(told(engine.bank("alice")))
     assert "green" not in str(kept)
@@ -305,7 +305,7 @@ def test_a_memory_is_loaded_where_its_bank_is_open_and_says_so_where_not(
 def test_a_memory_of_a_bank_that_never_was_here_says_so(
     home: Callable[[], Hindsight], opener: Opener, light_config: HindsightConfig, tmp_path: Path, gone: str
 ) -> None:
-    """A reference of another machine, or to a bank that was lost, makes no new empty bank."""
+    """A reference from another machine, or to a lost bank, does not create an empty bank."""
     engine = home()
     data = told(engine.bank("alice")).to_dict()
     engine.close()
@@ -323,7 +323,7 @@ def test_a_memory_of_a_bank_that_never_was_here_says_so(
 
 
 def test_a_block_is_stored_by_reference_too(home: Callable[[], Hindsight]) -> None:
-    """The block's dump holds no memory text and names its bank; gone and not open are told apart."""
+    """The block's dump contains the bank's name but no memory text; a forgotten bank and one that is not open are distinguished."""
     engine = home()
     bank = engine.bank("alice")
     bank.retain([{"role": "user", "content": "My kayak is green."}])
@@ -349,7 +349,7 @@ def test_a_block_is_stored_by_reference_too(home: Callable[[], Hindsight]) -> No
 def test_a_stored_memory_that_was_damaged_is_refused(
     home: Callable[[], Hindsight], damage: dict[str, Any]
 ) -> None:
-    """What was edited by hand, or written by something else, is an error that names the field."""
+    """A form that was edited by hand, or written by another program, gives an error that names the field."""
     data = told(home().bank("alice")).to_dict()
     with pytest.raises((ValueError, TypeError), match=next(iter(damage))):
         HindsightMemory.from_dict({**data, **damage})

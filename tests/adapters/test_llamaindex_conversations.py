@@ -1,4 +1,4 @@
-"""Conversations of LlamaIndex's agents: given whole, kept as JSON, several at once, handed over, long, and by tools."""
+"""Conversations of LlamaIndex's agents: passed completely, stored as JSON, concurrent, handed over, long, and with tools."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ Opener = Callable[..., Hindsight]
 KINDS = pytest.mark.parametrize("kind", ["function", "react", "workflow"])
 HOLDERS = pytest.mark.parametrize("holder", ["memory", "block"])
 
-ALL: RecallOptions = {"relevance": "all"}  # a bag of words knows little of what is likely to help
+ALL: RecallOptions = {"relevance": "all"}  # a bag of words cannot judge relevance
 
 
 @pytest.fixture
 def home(opener: Opener, light_config: HindsightConfig, tmp_path: Path) -> Callable[[], MemoryBank]:
-    """Opens the bank of the same directory again and again, closing what was open before."""
+    """Opens the bank of one directory repeatedly, closing the previous engine."""
     opened: list[Hindsight] = []
 
     def open_home() -> MemoryBank:
@@ -46,7 +46,7 @@ def home(opener: Opener, light_config: HindsightConfig, tmp_path: Path) -> Calla
 
 
 def memory_of(holder: str, bank: MemoryBank, session: str, folder: Path, **options: Any) -> BaseMemory:
-    """Ours, or LlamaIndex's own with our block, its messages in a file."""
+    """Our memory, or LlamaIndex's own with our block and its messages in a file."""
     if holder == "memory":
         return HindsightMemory(bank=bank, session_id=session, recall_options=ALL, **options)
     return Memory.from_defaults(
@@ -74,7 +74,7 @@ KEPT = ["user: I keep it in Turku.", "user: My kayak is green."]
 def test_a_history_given_with_every_run_is_remembered_once(
     home: Callable[[], MemoryBank], tmp_path: Path, kind: str, holder: str
 ) -> None:
-    """Servers without state pass the whole conversation again; what they drop from it holds no more."""
+    """Stateless servers pass the whole conversation in each run; memories of messages that they drop become invalid."""
     bank = home()
     agent = agent_of(kind, scripted(kind))
     history: list[ChatMessage] = []
@@ -97,7 +97,7 @@ def test_a_history_given_with_every_run_is_remembered_once(
 def test_a_context_with_its_memory_goes_through_json_and_a_restart(
     home: Callable[[], MemoryBank], tmp_path: Path, kind: str
 ) -> None:
-    """A server that keeps contexts as JSON gets the conversation and the memory back once the engine is open."""
+    """A server that stores contexts as JSON gets the conversation and the memory back when the engine is open."""
     bank = home()
     llm = scripted(kind)
     agent = agent_of(kind, llm)
@@ -127,7 +127,7 @@ def test_a_context_with_its_memory_goes_through_json_and_a_restart(
 def test_sessions_at_once_share_the_bank_and_nothing_else(
     home: Callable[[], MemoryBank], tmp_path: Path, holder: str
 ) -> None:
-    """Five conversations of one agent in one loop: five histories, every statement once."""
+    """Five concurrent conversations of one agent have five histories, and every statement is stored once."""
     bank = home()
     agent = agent_of("function", scripted("function"))
     memories = {name: memory_of(holder, bank, name, tmp_path) for name in "abcde"}
@@ -139,7 +139,7 @@ def test_sessions_at_once_share_the_bank_and_nothing_else(
     async def all_talks() -> None:
         if (
             holder == "block"
-        ):  # LlamaIndex's store makes its table on first use, and twice at once is one too many
+        ):  # LlamaIndex's store creates its table on first use, which two concurrent calls would do twice
             await turn(agent, "Is it?", memory=memory_of(holder, bank, "first", tmp_path))
         await asyncio.gather(*(talk(name) for name in memories))
 
@@ -155,7 +155,7 @@ def test_sessions_at_once_share_the_bank_and_nothing_else(
 def test_both_agents_of_a_handoff_see_memories_and_the_handoff_is_none(
     home: Callable[[], MemoryBank], tmp_path: Path, holder: str
 ) -> None:
-    """AgentWorkflow hands a turn from one agent to another: the bookkeeping of it is never learnt."""
+    """AgentWorkflow hands a turn from one agent to another; its bookkeeping is never retained."""
     bank = home()
     bank.retain([{"role": "user", "content": "My kayak is green."}])
     llm = ScriptedLLM(
@@ -180,7 +180,7 @@ def test_both_agents_of_a_handoff_see_memories_and_the_handoff_is_none(
 def test_what_an_agent_writes_into_its_prompt_stays_out_of_the_history(
     home: Callable[[], MemoryBank], tmp_path: Path, kind: str
 ) -> None:
-    """An agent with a state writes it into the last message it was given: the stored message stays as it was said."""
+    """An agent with a state writes the state into the last message of its prompt: the stored message does not change."""
     bank = home()
     llm = scripted(kind)
     if kind == "workflow":
@@ -199,7 +199,7 @@ def test_what_an_agent_writes_into_its_prompt_stays_out_of_the_history(
 def test_a_long_chat_stays_under_its_limit_and_every_statement_is_a_memory(
     home: Callable[[], MemoryBank], tmp_path: Path, holder: str
 ) -> None:
-    """Twelve turns through a small window: the model sees the end of the chat, the bank knows all of it."""
+    """Twelve turns with a small window: the model sees the end of the chat, and the bank contains all of it."""
     bank = home()
     llm = scripted("function")
     agent = agent_of("function", llm)
@@ -213,7 +213,7 @@ def test_a_long_chat_stays_under_its_limit_and_every_statement_is_a_memory(
 
 
 def test_an_agent_keeps_and_finds_memories_by_tools(home: Callable[[], MemoryBank]) -> None:
-    """What the model chooses to retain is found by it in a later conversation, and a failing bank is an error to it."""
+    """Text that the model retains is found by it in a later conversation, and a failing bank is reported as an error."""
     bank = home()
     tools = {tool.metadata.name: tool for tool in HindsightToolSpec(bank).to_tool_list()}
 

@@ -1,4 +1,4 @@
-"""LlamaIndex's documents, nodes and pipelines are retained as they are; changed documents replace their earlier version."""
+"""LlamaIndex's documents, nodes and pipelines are accepted by retain; changed documents replace their earlier version."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def bank() -> Iterator[MemoryBank]:
 
 
 def said(bank: MemoryBank) -> str:
-    """All that holds, in one text."""
+    """All valid memories as one text."""
     return "\n".join(unit.text for unit in bank.units().units)
 
 
@@ -44,7 +44,7 @@ def pipeline(**options: Any) -> IngestionPipeline:
 
 
 def test_a_document_is_a_document(bank: MemoryBank) -> None:
-    """Its id and metadata stay, and values keep their type."""
+    """Its id and metadata are kept, and values keep their type."""
     bank.retain(Document(text=PETS[0], doc_id="pets", metadata={"year": 2024, "draft": False}))
     (unit,) = bank.units().units
     assert (unit.text, unit.document_id, dict(unit.metadata)) == (
@@ -55,13 +55,13 @@ def test_a_document_is_a_document(bank: MemoryBank) -> None:
 
 
 def test_a_node_by_itself_is_a_document(bank: MemoryBank) -> None:
-    """Its own id, since it came from nowhere else."""
+    """It has its own id, because it has no source document."""
     bank.retain(TextNode(text=PETS[0], id_="n1"))
     assert [unit.document_id for unit in bank.units().units] == ["n1"]
 
 
 def test_a_pipelines_output_is_its_documents(bank: MemoryBank) -> None:
-    """Overlapping chunks say a sentence twice; the bank has it once, under the document it came from."""
+    """Overlapping chunks repeat a sentence; the bank contains it once, under its source document."""
     nodes = pipeline().run(documents=[Document(text=" ".join(PETS), doc_id="pets", metadata={"lang": "en"})])
     assert len(nodes) > 1
     bank.retain(nodes)
@@ -71,7 +71,7 @@ def test_a_pipelines_output_is_its_documents(bank: MemoryBank) -> None:
 
 
 def test_a_changed_document_replaces_its_earlier_version(bank: MemoryBank) -> None:
-    """Its nodes all have new ids; what was taken out holds no more, and what stayed is not there twice."""
+    """All its nodes have new ids; removed passages become invalid, and unchanged ones are not duplicated."""
     flow = pipeline(docstore=SimpleDocumentStore(), docstore_strategy=DocstoreStrategy.DUPLICATES_ONLY)
     bank.retain(flow.run(documents=[Document(text=" ".join(PETS), doc_id="pets")]))
     assert flow.run(documents=[Document(text=" ".join(PETS), doc_id="pets")]) == []
@@ -83,7 +83,7 @@ def test_a_changed_document_replaces_its_earlier_version(bank: MemoryBank) -> No
 
 
 def test_several_documents_are_one_commit(bank: MemoryBank) -> None:
-    """All of them or none; the result is of all."""
+    """All of them are stored or none; the result covers all."""
     result = bank.retain([Document(text=text, doc_id=text[:3]) for text in PETS])
     assert (result.created, len(result.unit_ids), result.revision) == (6, 6, 1)
     assert bank.retain([Document(text=text, doc_id=text[:3]) for text in PETS]).created == 0
@@ -93,14 +93,14 @@ def test_several_documents_are_one_commit(bank: MemoryBank) -> None:
 
 
 def test_a_hierarchy_of_chunks_is_read_once(bank: MemoryBank) -> None:
-    """The coarse chunk holds what the fine ones repeat."""
+    """The coarse chunk contains the text that the fine ones repeat."""
     parser = HierarchicalNodeParser.from_defaults(chunk_sizes=[128, 32], chunk_overlap=4)
     bank.retain(parser.get_nodes_from_documents([Document(text=" ".join(PETS), doc_id="pets")]))
     assert all(said(bank).count(pet) == 1 for pet in PETS)
 
 
 def test_in_bulk_a_document_is_an_item(bank: MemoryBank) -> None:
-    """Also as the nodes it was cut into."""
+    """This includes a document passed as nodes."""
     nodes = pipeline().run(documents=[Document(text=" ".join(PETS), doc_id="pets")])
     done = bank.retain_many([RetainItem(nodes), RetainItem(Document(text="Zoe is a zebra.", doc_id="zoe"))])
     assert done.failed == ()
@@ -108,7 +108,7 @@ def test_in_bulk_a_document_is_an_item(bank: MemoryBank) -> None:
 
 
 def test_the_retriever_names_the_source(bank: MemoryBank) -> None:
-    """What goes in as a document's node comes out related to that document."""
+    """A document that was retained as a node is returned as a node related to that document."""
     bank.retain(pipeline().run(documents=[Document(text=" ".join(PETS), doc_id="pets")]))
     (found, *_) = HindsightRetriever(bank).retrieve("Which animal is Kim?")
     assert found.node.source_node is not None
@@ -116,7 +116,7 @@ def test_the_retriever_names_the_source(bank: MemoryBank) -> None:
 
 
 def test_chunks_that_say_nothing_of_their_place_are_joined_by_what_they_share() -> None:
-    """As parsers of other formats give them."""
+    """As parsers of other formats produce them."""
     text = "The quick brown fox jumps over the lazy dog and then it sleeps for a very long time indeed."
     nodes = [TextNode(text=text[:60]), TextNode(text=text[35:])]
     assert whole_text(nodes) == text
@@ -124,7 +124,7 @@ def test_chunks_that_say_nothing_of_their_place_are_joined_by_what_they_share() 
 
 
 def test_a_part_of_a_document_is_refused(bank: MemoryBank) -> None:
-    """It would pass for the whole, and what the rest said would be closed as removed."""
+    """Otherwise it would be treated as the whole document, and memories of the other parts would be closed as removed."""
     nodes = pipeline().run(documents=[Document(text=" ".join(PETS), doc_id="pets")])
     with pytest.raises(InvalidRequest, match="all nodes of a source"):
         bank.retain(nodes[:1])
@@ -146,13 +146,13 @@ REFUSED = {
 
 @every_row("name", sorted(REFUSED))
 def test_what_cannot_be_read_whole_is_refused_whole(bank: MemoryBank, name: str) -> None:
-    """Nothing of it is kept, and the error says what to pass."""
+    """Nothing of it is stored, and the error says what to pass."""
     with pytest.raises(InvalidRequest, match="Pass"):
         bank.retain(REFUSED[name])
     assert said(bank) == ""
 
 
 def test_facts_of_several_documents_belong_to_none(bank: MemoryBank) -> None:
-    """Whoever extracted them knows of which document they are."""
+    """A caller who extracted facts knows to which document they belong."""
     with pytest.raises(InvalidRequest, match="facts"):
         bank.retain([Document(text=text) for text in PETS], facts=[{"what": "Rex is a dog."}])

@@ -1,4 +1,4 @@
-"""LlamaIndex's query and chat engines over a memory that grows between the turns, is closed and is opened again."""
+"""LlamaIndex's query and chat engines with a memory that grows between turns, is closed and is reopened."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TENT = "Alice's tent leaks at the seams."
 
 @pytest.fixture
 def home(opener: Opener, light_config: HindsightConfig, tmp_path: Path) -> Callable[[], Hindsight]:
-    """Opens the same directory again and again, closing what was open before."""
+    """Opens the same directory repeatedly, closing the previous engine."""
     opened: list[Hindsight] = []
 
     def open_home() -> Hindsight:
@@ -64,7 +64,7 @@ def home(opener: Opener, light_config: HindsightConfig, tmp_path: Path) -> Calla
 
 
 def ask(engine_of: Callable[[bool], Any], way: str, question: str) -> tuple[str, list[NodeWithScore]]:
-    """What a query engine answers in one of the four ways, and its sources."""
+    """The answer of a query engine in one of the four modes, and its sources."""
     engine = engine_of("streamed" in way)
 
     async def asynchronous() -> tuple[str, list[NodeWithScore]]:
@@ -93,7 +93,7 @@ def recalled(bank: MemoryBank, question: str, **options: Any) -> list[str]:
 
 
 class Bm25(BaseRetriever):  # type: ignore[misc] # mypy is told to skip LlamaIndex
-    """BM25 over nodes held in memory, as LlamaIndex's own leg of a fusion would be."""
+    """BM25 over nodes in memory, like LlamaIndex's own retriever in a fusion."""
 
     def __init__(self, nodes: list[TextNode], top: int = 3) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class Bm25(BaseRetriever):  # type: ignore[misc] # mypy is told to skip LlamaInd
 def test_a_query_engine_follows_the_memory_through_turns_and_restarts(
     home: Callable[[], Hindsight], way: str
 ) -> None:
-    """What is told between two questions is in the second prompt, dated; sources are recall's; reopened alike."""
+    """A memory retained between two questions is in the second prompt, with its date; sources are those of recall, also after reopening."""
     engine = home()
     bank = engine.bank("alice")
     llm = ScriptedLLM(lambda messages: f"Answer to {messages[-1].content.rsplit('Query: ')[-1]}")
@@ -154,7 +154,7 @@ def test_a_query_engine_follows_the_memory_through_turns_and_restarts(
 def test_fusion_with_bm25_holds_nodes_of_both_legs(
     home: Callable[[], Hindsight], mode: str, use_async: bool
 ) -> None:
-    """A memory and a document page are found side by side, each once, under their own ids, sync and async, reopened."""
+    """A memory and a document page are both found, each once, with their own ids, sync and async, also after reopening."""
     bank = home().bank("alice")
     bank.retain([RED, NAMED])
     pages = Bm25([TextNode(text="A kayak needs varnish.", id_="p1"), TextNode(text="Tides.", id_="p2")])
@@ -180,7 +180,7 @@ def test_fusion_with_bm25_holds_nodes_of_both_legs(
 
 @pytest.mark.parametrize("face", ["sync", "async"])
 def test_fusion_of_generated_queries_asks_the_memory_for_each(light: Hindsight, face: str) -> None:
-    """What only a rephrased question finds is found; what several find is one node."""
+    """A memory that only a rephrased question finds is found; a memory that several questions find is one node."""
     bank = light.bank("alice")
     bank.retain([RED, NAMED, {"role": "user", "name": "Alice", "content": TENT}])
     llm = ScriptedLLM(["Which boat is called Thunder?\nWhich tent leaks at the seams?"])
@@ -201,14 +201,14 @@ def test_fusion_of_generated_queries_asks_the_memory_for_each(light: Hindsight, 
 def test_citations_number_dated_memories_and_lead_back_to_their_source(
     home: Callable[[], Hindsight], way: str
 ) -> None:
-    """CitationQueryEngine cuts nodes into numbered sources: readable text, metadata and the document stay."""
+    """CitationQueryEngine splits nodes into numbered sources: readable text, metadata and the document are kept."""
     bank = home().bank("alice")
     bank.retain([RED])
     llm = ScriptedLLM(lambda _: "In Turku [1].")
 
     def citing(streaming: bool) -> CitationQueryEngine:
         return CitationQueryEngine.from_args(
-            None,  # it needs no index where a retriever is given
+            None,  # it needs no index if a retriever is given
             llm=llm,
             retriever=HindsightRetriever(bank, k=3),
             streaming=streaming,
@@ -232,13 +232,13 @@ def test_citations_number_dated_memories_and_lead_back_to_their_source(
 
 
 def chat_replies(messages: list[ChatMessage]) -> str:
-    """A model that hands on a follow-up question as it is, and takes note of everything else."""
+    """A model that passes on a follow-up question unchanged, and acknowledges everything else."""
     asked = re.search(r"Follow Up Input: (.*)\n", str(messages[-1].content))
     return asked[1] if asked else "Noted."
 
 
 def say(engine: CondensePlusContextChatEngine, way: str, text: str) -> str:
-    """One turn of a chat engine in one of the four ways."""
+    """One turn of a chat engine in one of the four modes."""
 
     async def asynchronous() -> str:
         if "streamed" in way:
@@ -257,7 +257,7 @@ def say(engine: CondensePlusContextChatEngine, way: str, text: str) -> str:
 def test_a_chat_engine_remembers_its_turns_and_another_session_recalls_them(
     home: Callable[[], Hindsight], way: str
 ) -> None:
-    """Each statement is one memory although the engine reads before it writes; the history and the memories stay."""
+    """Each statement is one memory although the engine reads before it writes; the history and the memories are kept."""
     llm = ScriptedLLM(chat_replies)
 
     def chat(session: str) -> CondensePlusContextChatEngine:
@@ -269,7 +269,7 @@ def test_a_chat_engine_remembers_its_turns_and_another_session_recalls_them(
         )
 
     engine = home()
-    engine.bank("alice").retain("I keep a green kayak manual.")  # without a node LlamaIndex answers by itself
+    engine.bank("alice").retain("I keep a green kayak manual.")  # without nodes LlamaIndex answers by itself
     talk = chat("monday")
     for text in ("My kayak is green.", "I keep it in Turku.", "What colour is my kayak?"):
         assert say(talk, way, text).strip() == "Noted."
@@ -300,7 +300,7 @@ def test_a_chat_engine_remembers_its_turns_and_another_session_recalls_them(
 def test_a_new_users_first_turn_is_remembered_without_llamaindexs_placeholder(
     light: Hindsight, way: str, holder: str
 ) -> None:
-    """From no node a chat engine answers "Empty Response" by itself: nobody said that, and it is no memory."""
+    """Without nodes a chat engine answers "Empty Response" by itself; this text is not retained."""
     bank = light.bank("alice")
     memory: BaseMemory = HindsightMemory(bank=bank, session_id="monday")
     if holder == "block":
@@ -319,13 +319,14 @@ def test_a_new_users_first_turn_is_remembered_without_llamaindexs_placeholder(
 
 @WAYS
 def test_a_history_given_to_a_chat_engine_each_turn_is_remembered_once(light: Hindsight, way: str) -> None:
-    """Servers without state pass the whole conversation again with every message."""
+    """Stateless servers pass the whole conversation with every message."""
     bank = light.bank("alice")
     llm = ScriptedLLM(chat_replies)
     history: list[ChatMessage] = []
     for text in ("My kayak is green.", "I keep it in Turku.", "My tent leaks."):
         engine = CondensePlusContextChatEngine.from_defaults(
-            retriever=HindsightRetriever(bank, relevance="all"),  # without a node, the engine asks no model
+            # without nodes, the engine does not call the model
+            retriever=HindsightRetriever(bank, relevance="all"),
             llm=llm,
             memory=HindsightMemory(bank=bank, session_id="monday"),
         )
@@ -350,7 +351,7 @@ def test_a_history_given_to_a_chat_engine_each_turn_is_remembered_once(light: Hi
 def test_a_router_asks_the_retrievers_that_were_chosen(
     home: Callable[[], Hindsight], face: str, chosen: list[int]
 ) -> None:
-    """One leg or both: the memories under their own ids beside pages, over several turns, and reopened."""
+    """One or both retrievers are selected: memories with their own ids next to pages, over several turns, also after reopening."""
     bank = home().bank("alice")
     bank.retain([RED])
     choices = ", ".join(f'{{"choice": {number}, "reason": "asked"}}' for number in chosen)
@@ -384,7 +385,7 @@ def test_a_router_asks_the_retrievers_that_were_chosen(
 def test_engines_over_what_is_gone_say_so(
     home: Callable[[], Hindsight], opener: Opener, light_config: HindsightConfig, tmp_path: Path, face: str
 ) -> None:
-    """A forgotten bank answers nothing of what it held; a closed engine is an error, never an empty answer."""
+    """A forgotten bank returns none of its content; a closed engine is an error, never an empty answer."""
     engine = opener(tmp_path / "other", config=light_config)
     bank = engine.bank("alice")
     bank.retain([RED])

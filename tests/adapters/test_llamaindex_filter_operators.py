@@ -1,4 +1,4 @@
-"""LlamaIndex's metadata filters mean here what LlamaIndex's own in-memory store makes of them."""
+"""LlamaIndex's metadata filters give the same result as LlamaIndex's own in-memory store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hindsight_integrations.validation.metadata import checked_metadata_filter
 
 WORDS = st.sampled_from(
     ["", "a", "ab", "b", "Ab", "c"]
-)  # no numbers in text: those are compared otherwise, on purpose
+)  # without numeric strings, which are deliberately compared in another way
 NUMBERS = st.integers(-2, 2) | st.sampled_from([0.5, 1.0])
 METADATA = st.dictionaries(
     st.sampled_from("xyz"),
@@ -58,7 +58,7 @@ def test_operators_and_conditions_have_the_same_names() -> None:
 def test_filters_pass_what_they_pass_in_llamaindex(
     metadata: dict[str, Any], filters: list[MetadataFilter], condition: FilterCondition | None
 ) -> None:
-    """Where LlamaIndex raises, because values of the two sides cannot be compared, there is an answer here."""
+    """If LlamaIndex raises because the two values cannot be compared, our filter still gives a result."""
     theirs = MetadataFilters(filters=filters, condition=condition)
     ours = checked_metadata_filter(core_filters(theirs))
     assert ours is not None
@@ -74,7 +74,7 @@ def test_filters_pass_what_they_pass_in_llamaindex(
 @pytest.mark.parametrize("own", ["a", 1, 0.5, True, ["a"], [1, True], [], ""])
 @given(st.data())
 def test_what_cannot_be_compared_is_no_error(own: Any, operator: FilterOperator, data: st.DataObject) -> None:
-    """Whatever the memory has there and a filter of the operator may ask for."""
+    """This holds for any value of the memory and any value of the filter."""
     wanted = {"key": "k", "value": data.draw(_values(operator)), "operator": operator.value}
     checked = checked_metadata_filter(wanted)
     assert checked is not None

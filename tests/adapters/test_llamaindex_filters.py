@@ -1,4 +1,4 @@
-"""LlamaIndex's MetadataFilters on our retriever: its own reading of them is the oracle."""
+"""LlamaIndex's MetadataFilters on our retriever, compared with LlamaIndex's own store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BOATS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def bank(light: Hindsight) -> MemoryBank:
-    """Four kayaks, each with metadata of its own."""
+    """Four kayaks, each with its own metadata."""
     bank = light.bank("boats")
     for number, (text, metadata) in enumerate(BOATS.items()):
         bank.retain(Document(text, id=f"d{number}", metadata=metadata))
@@ -48,7 +48,7 @@ def group(*filters: MetadataFilter | MetadataFilters, condition: str = "and") ->
 
 
 def by_llamaindex(filters: MetadataFilters) -> set[str]:
-    """The texts that LlamaIndex's own vector store would look at."""
+    """The texts that LlamaIndex's own vector store would search."""
     passes = build_metadata_filter_fn(lambda text: BOATS[text], filters)
     return {text for text in BOATS if passes(text)}
 
@@ -76,7 +76,7 @@ def by_llamaindex(filters: MetadataFilters) -> set[str]:
     ids=lambda filters: f"{len(filters.filters)} {filters.filters[0].operator.value}",
 )
 def test_the_memories_are_those_of_llamaindexs_own_store(bank: MemoryBank, filters: MetadataFilters) -> None:
-    """Every operator and condition selects here what it selects there, sync and async."""
+    """Every operator and condition selects the same memories in both, sync and async."""
     expected = by_llamaindex(filters)
     assert 0 < len(expected) < len(BOATS)
     assert found(bank, filters=filters) == expected
@@ -85,7 +85,7 @@ def test_the_memories_are_those_of_llamaindexs_own_store(bank: MemoryBank, filte
 
 
 def test_nested_groups_and_not_hold(bank: MemoryBank) -> None:
-    """Groups in groups; NOT means that none of its conditions holds."""
+    """Groups can be nested; NOT means that no condition matches."""
     either = group(of("length", "==", 9), of("length", "==", 10), condition="or")
     assert found(bank, filters=group(either, of("crew", "contains", "Ann"))) == {"The first kayak is red."}
     neither = found(bank, filters=group(either, condition="not"))
@@ -93,13 +93,13 @@ def test_nested_groups_and_not_hold(bank: MemoryBank) -> None:
 
 
 def test_without_a_condition_all_must_hold(bank: MemoryBank) -> None:
-    """LlamaIndex lets the condition be None."""
+    """LlamaIndex allows None as the condition."""
     filters = MetadataFilters(filters=[of("length", "==", 10), of("maker", "==", "Ohm")], condition=None)
     assert found(bank, filters=filters) == set()
 
 
 def test_a_filter_counts_before_limits_and_beside_the_banks_own_form(bank: MemoryBank) -> None:
-    """The best of what passes is found, not what passes of the best; a boolean needs the bank's form."""
+    """The best matching memories are returned, not the matching ones among the best; a boolean needs the bank's own form."""
     last = group(of("maker", "==", "ohm & sons"))
     assert found(bank, filters=last, k=1) == {"The third kayak is green."}
     long = group(of("length", ">=", 10))
@@ -108,7 +108,7 @@ def test_a_filter_counts_before_limits_and_beside_the_banks_own_form(bank: Memor
 
 
 def test_a_missing_key_and_a_value_of_another_type_match_nothing(bank: MemoryBank) -> None:
-    """No exception either: metadata of several sources is seldom of one shape."""
+    """They raise no exception, because metadata from several sources often differ."""
     assert found(bank, filters=group(of("colour", "==", "red"))) == set()
     assert found(bank, filters=group(of("maker", ">", 3))) == set()
 
@@ -123,6 +123,6 @@ def test_a_missing_key_and_a_value_of_another_type_match_nothing(bank: MemoryBan
     ],
 )
 def test_what_is_no_filter_is_refused(bank: MemoryBank, options: dict[str, Any], message: str) -> None:
-    """A mapping where MetadataFilters belong, a list's operator without a list, an unknown operator."""
+    """A mapping instead of MetadataFilters, a list operator without a list, and an unknown operator are rejected."""
     with pytest.raises(InvalidRequest, match=message):
         found(bank, **options)

@@ -1,4 +1,4 @@
-"""Chats beside a bank: forgotten with it, nobody else's, and apart from a graph's thread of the same name."""
+"""Chats stored next to a bank are erased with it, are separate from other banks' chats and from a graph's thread of the same name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def chat(bank: MemoryBank, session: str, *texts: str) -> HindsightMemory:
 
 
 def test_a_forgotten_bank_takes_its_chats_along(tmp_path: Path) -> None:
-    """Neither the file has the words any more, nor does a new bank of the name find the chat; others keep theirs."""
+    """The file no longer contains the text, and a new bank of that name does not find the chat; other chats are kept."""
     with Hindsight.open(tmp_path, reranker=None) as engine:
         chat(engine.bank("alice"), "s", LOCKER)
         other = chat(engine.bank("alice/s"), "s", "I keep bees in Porto.")
@@ -34,14 +34,14 @@ def test_a_forgotten_bank_takes_its_chats_along(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("one", "two"), [(("a", "b/s"), ("a/b", "s")), (('a", "b', "s"), ("a", 'b", "s'))])
 def test_no_two_banks_share_a_chat(tmp_path: Path, one: tuple[str, str], two: tuple[str, str]) -> None:
-    """Whatever characters their names and sessions have."""
+    """This holds for any characters in bank names and sessions."""
     with Hindsight.open(tmp_path, reranker=None) as engine:
         chat(engine.bank(one[0]), one[1], LOCKER)
         assert HindsightMemory(engine.bank(two[0]), session_id=two[1]).get_all() == []
 
 
 def test_a_graphs_thread_of_the_same_name_is_another_list() -> None:
-    """Each framework brings its own messages; what the other's list does not have is not dropped by it."""
+    """Each framework passes its own messages; messages missing from the other's list are not treated as dropped."""
     with Hindsight.open(":memory:", reranker=None) as engine:
         bank = engine.bank("alice")
         bank.threads.follow(

@@ -1,4 +1,4 @@
-"""A chat under a token limit: whatever was said and called, what a model is given is a chat that a service takes."""
+"""A chat under a token limit: for any messages and tool calls, the model gets a chat that services accept."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def call(*ids: str, text: str = "") -> ChatMessage:
 
 
 def older_call(*ids: str) -> ChatMessage:
-    """As integrations made them before there were blocks."""
+    """Tool calls as integrations wrote them before there were blocks."""
     made = [{"id": one, "function": {"name": "weather", "arguments": "{}"}} for one in ids]
     return ChatMessage("", role="assistant", additional_kwargs={"tool_calls": made})
 
@@ -52,8 +52,8 @@ steps = st.one_of(
     words.map(lambda text: [assistant(text)]),
     called.map(lambda some: [call(*some), *map(result, some)]),
     called.map(lambda some: [older_call(*some), *map(result, reversed(some))]),
-    called.map(lambda some: [call(*some), *map(result, some[1:])]),  # cut off before the first result came
-    ids.map(lambda one: [result(one)]),  # the call was trimmed by whoever set the chat
+    called.map(lambda some: [call(*some), *map(result, some[1:])]),  # cut off before the first result
+    ids.map(lambda one: [result(one)]),  # the call was removed by the code that set the chat
     st.builds(lambda: [call("same", "same"), result("same"), result("same")]),
 )
 turns = st.tuples(words, st.lists(steps, max_size=4)).map(
@@ -67,7 +67,7 @@ chats = st.tuples(
 
 
 def paired(messages: Sequence[ChatMessage]) -> bool:
-    """Whether each call is followed by its results, one each, and no result stands elsewhere."""
+    """Whether each call is followed by exactly its results, and no result is elsewhere."""
     waiting: list[str] = []
     for message in messages:
         answers = message.additional_kwargs.get("tool_call_id")
@@ -87,7 +87,7 @@ def paired(messages: Sequence[ChatMessage]) -> bool:
 
 @given(chats, st.integers(0, 120))
 def test_what_fits_is_a_chat_that_services_take(chat: list[ChatMessage], limit: int) -> None:
-    """In order, nothing twice, pairs whole, under the limit unless one turn alone is over it."""
+    """In order, without duplicates, with complete pairs, and under the limit unless a single turn exceeds it."""
     given_messages = fitting(chat, limit, count)
     places = [next(at for at, each in enumerate(chat) if each is message) for message in given_messages]
     assert places == sorted(set(places))
@@ -103,7 +103,7 @@ def test_what_fits_is_a_chat_that_services_take(chat: list[ChatMessage], limit: 
 
 @given(chats)
 def test_without_a_limit_only_halves_of_pairs_are_left_out(chat: list[ChatMessage]) -> None:
-    """Everything that was said stays, the user's and the assistant's, and every whole call."""
+    """All user and assistant messages stay, and every complete call."""
     given_messages = fitting(chat, 10**6, count)
     assert paired(given_messages)
     left_out = [each for each in chat if not any(each is message for message in given_messages)]
@@ -114,7 +114,7 @@ def test_without_a_limit_only_halves_of_pairs_are_left_out(chat: list[ChatMessag
 
 @given(chats, st.integers(0, 120))
 def test_no_older_turn_would_have_fitted(chat: list[ChatMessage], limit: int) -> None:
-    """What is left out had to be: the next older turn is over the limit with the rest."""
+    """The next older turn would exceed the limit."""
     given_messages = fitting(chat, limit, count)
     everything = fitting(chat, 10**6, count)
     missing = [each for each in everything if not any(each is message for message in given_messages)]
@@ -125,7 +125,7 @@ def test_no_older_turn_would_have_fitted(chat: list[ChatMessage], limit: int) ->
 
 
 def test_tools_cost_tokens() -> None:
-    """Arguments and results of tools are most of what an agent's chat holds."""
+    """Arguments and results of tools are most of the content of an agent's chat."""
     long = "word " * 300
     made = ToolCallBlock(tool_call_id="1", tool_name="search", tool_kwargs={"query": long})
     assert message_tokens(ChatMessage(role="assistant", blocks=[made]), count) > 300
@@ -135,27 +135,27 @@ def test_tools_cost_tokens() -> None:
 
 
 def test_what_remains_begins_with_the_user() -> None:
-    """Services refuse a chat that begins with the assistant, or with a tool's result."""
+    """Services reject a chat that begins with the assistant or with a tool's result."""
     chat = [user("one " * 9), assistant("two " * 9), user("three"), call("1"), result("1"), assistant("four")]
     for limit in range(40):
         assert fitting(chat, limit, count)[0].role == "user"
 
 
 def test_a_greeting_stays_while_all_of_the_chat_fits() -> None:
-    """The assistant may have begun the chat; what is left out later is left out with it."""
+    """The assistant may have started the chat; when messages are left out later, its greeting is too."""
     chat = [assistant("Hello, who are you?"), user("Sam."), assistant("Hello Sam!")]
     assert fitting(chat, 100, count) == chat
     assert fitting(chat, 4, count) == chat[1:]
 
 
 def test_one_turn_over_the_limit_keeps_its_question_and_its_last_step() -> None:
-    """The model's service then says that it is too long, instead of answering something else."""
+    """The model's service then reports that it is too long, instead of answering another question."""
     chat = [user("old"), assistant("old"), user("why " * 50), call("1"), result("1"), call("2"), result("2")]
     assert fitting(chat, 10, count) == [chat[2], chat[5], chat[6]]
 
 
 def test_a_turn_ends_with_an_answer() -> None:
-    """Not with a call, and not with a question."""
+    """A turn ends with neither a call nor a question."""
     assert last_turn_end([]) == 0
     assert last_turn_end([user("one"), call("1"), result("1")]) == 0
     assert last_turn_end([user("one"), assistant("two"), user("three")]) == 2

@@ -1,6 +1,6 @@
-"""One bank behind LangGraph and LlamaIndex in one process: written by either, read by either, both at once."""
+"""One bank used by LangGraph and LlamaIndex in one process: written by either, read by either, or both at once."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the state defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the state defined here.
 
 import asyncio
 import threading
@@ -25,7 +25,7 @@ from hindsight_integrations.testing.scripted_llm import ScriptedLLM
 Opener = Callable[..., Hindsight]
 BACKENDS = pytest.mark.parametrize("backends", ["light", "real"])
 
-ALL: RecallOptions = {"relevance": "all"}  # a bag of words knows little of what is likely to help
+ALL: RecallOptions = {"relevance": "all"}  # a bag of words cannot judge relevance
 
 
 class State(MessagesState):
@@ -46,7 +46,7 @@ def graph_of(engine: Hindsight) -> Any:
 
 
 def in_langgraph(graph: Any, thread: str, text: str, face: str = "sync") -> list[str]:
-    """One turn of a graph: the memories it recalled."""
+    """One turn of a graph; returns the recalled memories."""
     config = {"configurable": {"thread_id": thread}}
     given = {"messages": [HumanMessage(text)]}
     state = asyncio.run(graph.ainvoke(given, config)) if face == "async" else graph.invoke(given, config)
@@ -54,7 +54,7 @@ def in_langgraph(graph: Any, thread: str, text: str, face: str = "sync") -> list
 
 
 def in_llamaindex(memory: Any, text: str, face: str = "sync") -> str:
-    """One turn of a chat with LlamaIndex's kind of memory: all text the model would see."""
+    """One turn of a chat with LlamaIndex's kind of memory; returns all text that the model would see."""
     asked, answered = ChatMessage(role="user", content=text), ChatMessage(role="assistant", content="Noted.")
 
     async def asynchronous() -> list[ChatMessage]:
@@ -78,7 +78,7 @@ def remembered(bank: MemoryBank) -> list[str]:
 
 @pytest.fixture
 def engine(opener: Opener, light_config: HindsightConfig, tmp_path: Path, backends: str) -> Hindsight:
-    """An engine on disk, on light backends or on the real ones."""
+    """An engine on disk, with light or real backends."""
     return opener(tmp_path / "home", config=light_config if backends == "light" else None)
 
 
@@ -87,7 +87,7 @@ def engine(opener: Opener, light_config: HindsightConfig, tmp_path: Path, backen
 def test_what_a_graph_retained_is_read_at_once_by_all_that_llamaindex_has(
     engine: Hindsight, face: str
 ) -> None:
-    """Retriever, query engine, memory and block find the graph's turn under the ids the bank has."""
+    """Retriever, query engine, memory and block find the graph's turn under the ids of the bank."""
     bank = engine.bank("alice")
     in_langgraph(graph_of(engine), "t1", "My kayak is green.", face)
     unit = next(bank.iterate_units())
@@ -120,7 +120,7 @@ def test_what_llamaindex_retained_is_recalled_by_a_graph(engine: Hindsight, face
     )
     in_llamaindex(memory, "My kayak is green.", face)
     in_llamaindex(block, "My tent is blue.", face)
-    block.get()  # a block is told of a turn by the read after it
+    block.get()  # a block sees a turn at the next read
     graph = graph_of(engine)
     assert "user: My kayak is green." in in_langgraph(graph, "t1", "What colour is my kayak?", face)
     assert "user: My tent is blue." in in_langgraph(graph, "t1", "What colour is my tent?", face)
@@ -137,7 +137,7 @@ def write_by_graph(graph: Any, number: int, rounds: int) -> None:
 
 
 def write_by_chat(bank: MemoryBank, number: int, rounds: int) -> None:
-    """Half of the chats with our memory, half with LlamaIndex's and our block on the other face of the bank."""
+    """Half of the chats use our memory, half LlamaIndex's with our block in the bank's other API."""
     memory: Any = HindsightMemory(bank=bank, session_id=f"s{number}")
     if number % 2:
         block = HindsightMemoryBlock(bank=bank.asynchronous)
@@ -148,7 +148,7 @@ def write_by_chat(bank: MemoryBank, number: int, rounds: int) -> None:
 
 
 def read_until(done: threading.Event, bank: MemoryBank, face: str) -> int:
-    """Retrieves again and again; no memory may come twice."""
+    """Retrieves repeatedly; no memory may occur twice."""
     retriever, question, reads = HindsightRetriever(bank, k=50), "Which boats lie in harbour 1?", 0
     while not done.is_set() or not reads:
         found = (
@@ -163,7 +163,7 @@ def read_until(done: threading.Event, bank: MemoryBank, face: str) -> int:
 @pytest.mark.slow
 @BACKENDS
 def test_both_at_once_lose_and_double_nothing(engine: Hindsight, backends: str) -> None:
-    """Eight conversations, four in each framework, in threads with loops of their own, while others read."""
+    """Eight conversations, four in each framework, run in threads with separate loops while others read."""
     bank = engine.bank("alice")
     rounds = 6 if backends == "light" else 3
     graph = graph_of(engine)
@@ -184,7 +184,7 @@ def test_both_at_once_lose_and_double_nothing(engine: Hindsight, backends: str) 
 
 @pytest.mark.parametrize("backends", ["light"])
 def test_both_doors_in_one_loop(engine: Hindsight) -> None:
-    """An application that serves both from one event loop: everything once, and each turn sees what was told before."""
+    """An application uses both from one event loop: everything is stored once, and each turn sees earlier statements."""
     bank = engine.bank("alice").asynchronous
     graph = graph_of(engine)
     memories = [HindsightMemory(bank=bank, session_id=f"s{number}") for number in range(3)]
@@ -213,7 +213,7 @@ def test_both_doors_in_one_loop(engine: Hindsight) -> None:
 @pytest.mark.parametrize("backends", ["light"])
 @pytest.mark.parametrize("face", ["sync", "async"])
 def test_what_is_forgotten_or_withdrawn_in_one_is_gone_in_the_other(engine: Hindsight, face: str) -> None:
-    """A history cut in a chat, and a thread forgotten: neither framework recalls it in its next turn."""
+    """After a chat's history is cut, or a thread is forgotten, neither framework recalls it in its next turn."""
     bank = engine.bank("alice")
     graph = graph_of(engine)
     memory = HindsightMemory(bank=bank, session_id="s1", recall_options=ALL)
@@ -234,7 +234,7 @@ def test_what_is_forgotten_or_withdrawn_in_one_is_gone_in_the_other(engine: Hind
 @pytest.mark.parametrize("backends", ["light"])
 @pytest.mark.parametrize("first", ["graph", "chat", "block"])
 def test_one_id_in_both_frameworks_loses_nothing(engine: Hindsight, first: str) -> None:
-    """Programs name a thread of LangGraph and a session of LlamaIndex alike, after the user: neither drops the other's."""
+    """Programs use the same id for a LangGraph thread and a LlamaIndex session: neither drops the other's memories."""
     bank = engine.bank("alice")
     graph = graph_of(engine)
     memory = HindsightMemory(bank=bank, session_id="ann")

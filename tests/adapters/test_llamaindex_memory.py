@@ -1,4 +1,4 @@
-"""HindsightMemory as agents and chat engines use it: turns retained once, recalled once, kept over restarts."""
+"""HindsightMemory in agents and chat engines: turns are retained once, recalled once, and kept over restarts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def texts(bank: MemoryBank) -> list[str]:
 
 
 def test_a_turn_is_retained_once_it_is_answered(bank: MemoryBank) -> None:
-    """Not each message by itself: the answer is read with its question, in one piece."""
+    """Messages are not retained one by one: the answer is processed together with its question."""
     memory = HindsightMemory(bank)
     memory.put(user("I keep bees in Porto."))
     assert texts(bank) == []
@@ -77,7 +77,7 @@ def test_five_turns_are_five_retains(bank: MemoryBank, monkeypatch: pytest.Monke
 
 
 def test_set_of_the_same_length_neither_doubles_nor_loses(bank: MemoryBank) -> None:
-    """Lengths say nothing: what changed is told by the messages."""
+    """The messages, not the number of messages, show what changed."""
     memory = HindsightMemory(bank)
     memory.put_messages([user("I keep bees in Porto."), assistant("Bees like lavender.")])
     memory.set([user("I keep goats in Evora."), assistant("Goats like thistles.")])
@@ -88,7 +88,7 @@ def test_set_of_the_same_length_neither_doubles_nor_loses(bank: MemoryBank) -> N
 
 
 def test_set_of_a_trimmed_chat_retains_nothing_again(bank: MemoryBank) -> None:
-    """A chat cut at its front is the same chat."""
+    """A chat without its first messages is the same chat."""
     memory = HindsightMemory(bank)
     for number in range(4):
         memory.put_messages(
@@ -100,7 +100,7 @@ def test_set_of_a_trimmed_chat_retains_nothing_again(bank: MemoryBank) -> None:
 
 
 def test_a_regenerated_answer_replaces_the_first(bank: MemoryBank) -> None:
-    """What the user never accepted does not come back as said."""
+    """An answer that the user rejected is not recalled."""
     memory = HindsightMemory(bank)
     memory.put_messages([user("I keep bees in Porto."), assistant("Bees like concrete.")])
     memory.set([user("I keep bees in Porto."), assistant("Bees like lavender.")])
@@ -109,7 +109,7 @@ def test_a_regenerated_answer_replaces_the_first(bank: MemoryBank) -> None:
 
 @pytest.mark.parametrize("kind", ["dict", "json", "pickle"])
 def test_a_stored_memory_is_the_same_after_a_restart(tmp_path: Path, kind: str) -> None:
-    """History and options come back with the session; the bank is found by reference."""
+    """History and options are restored with the session; the bank is found by reference."""
     with Hindsight.open(tmp_path, reranker=None) as engine:
         memory = HindsightMemory(engine.bank("alice"), token_limit=500, tags=["private"])
         memory.put_messages([user("I keep bees in Porto."), assistant("Bees like lavender.")])
@@ -132,7 +132,7 @@ def test_a_stored_memory_is_the_same_after_a_restart(tmp_path: Path, kind: str) 
 
 
 def test_a_stored_memory_of_a_forgotten_bank_says_so(engine: Hindsight) -> None:
-    """No empty bank of that name is made."""
+    """No empty bank of that name is created."""
     stored = HindsightMemory(engine.bank("alice")).to_json()
     engine.forget_bank("alice")
     with pytest.raises(BankNotFound, match="alice"):
@@ -140,7 +140,7 @@ def test_a_stored_memory_of_a_forgotten_bank_says_so(engine: Hindsight) -> None:
 
 
 def test_what_a_killed_process_did_not_retain_the_next_turn_does(tmp_path: Path) -> None:
-    """The history is written before the bank, so the next turn finds both new."""
+    """The history is written before the bank, so the next turn retains both turns."""
     with Hindsight.open(tmp_path, reranker=None) as engine:
         memory = HindsightMemory(engine.bank("alice"), session_id="chat")
         asyncio.run(memory._history.add([user("I keep bees in Porto."), assistant("Bees like lavender.")]))
@@ -154,7 +154,7 @@ def test_what_a_killed_process_did_not_retain_the_next_turn_does(tmp_path: Path)
 def test_a_failing_bank_costs_neither_message_nor_answer(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The chat goes on with a warning, its history whole; with on_error="raise" the error comes, the message kept all the same."""
+    """The chat continues with a warning and a complete history; with on_error="raise" the error is raised, and the message is stored nevertheless."""
     engine = Hindsight.open(tmp_path, reranker=None)
     memory = HindsightMemory(engine.bank("alice"))
     strict = HindsightMemory(engine.bank("alice"), on_error="raise")
@@ -172,7 +172,7 @@ def test_a_failing_bank_costs_neither_message_nor_answer(
 
 
 def test_a_forgotten_bank_is_a_mistake(engine: Hindsight) -> None:
-    """No warning: every turn would meet it again."""
+    """The error is raised instead of a warning, because every turn would meet it again."""
     memory = HindsightMemory(engine.bank("alice"))
     engine.forget_bank("alice")
     with pytest.raises(BankForgotten):
@@ -180,7 +180,7 @@ def test_a_forgotten_bank_is_a_mistake(engine: Hindsight) -> None:
 
 
 def test_one_recall_a_turn(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Agents ask for the messages before and after each tool call; the question is the same."""
+    """Agents read the messages before and after each tool call; the question is the same."""
     queries: list[str] = []
     recall = type(bank.asynchronous).recall
 
@@ -201,7 +201,7 @@ def test_one_recall_a_turn(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_memories_stand_where_they_were_asked_to(bank: MemoryBank) -> None:
-    """Beside the question, or in the system message, the one that is there or a new one; stored messages stay as they are."""
+    """Memories are inserted next to the question or into an existing or new system message; stored messages do not change."""
     bank.retain("Alice keeps bees in Porto.")
     asked = user("Where are my bees?")
     beside = HindsightMemory(bank)
@@ -217,7 +217,7 @@ def test_memories_stand_where_they_were_asked_to(bank: MemoryBank) -> None:
 
 
 def test_a_question_that_is_not_in_the_chat_yet_gets_a_message_of_its_own(bank: MemoryBank) -> None:
-    """Chat engines ask with the question before they put it: no earlier message gets its memories."""
+    """Chat engines pass the question before they put it: its memories are not inserted into an earlier message."""
     bank.retain("Alice keeps bees in Porto.")
     memory = HindsightMemory(bank)
     memory.put_messages([user("Hello there, my friend."), assistant("Hello!")])
@@ -236,7 +236,7 @@ def test_a_react_trace_is_remembered_by_its_answer(bank: MemoryBank) -> None:
 
 
 def test_braces_in_a_system_message_are_text(bank: MemoryBank) -> None:
-    """Nothing here is a format string."""
+    """Messages are not format strings."""
     bank.retain("Alice keeps bees in Porto.")
     memory = HindsightMemory(bank, insert_method="system")
     memory.put_messages([ChatMessage('Answer as {"city": "..."}', role="system"), user("Where are my bees?")])
@@ -244,7 +244,7 @@ def test_braces_in_a_system_message_are_text(bank: MemoryBank) -> None:
 
 
 def test_reset_clears_the_chat_and_keeps_the_memories(bank: MemoryBank) -> None:
-    """A new chat of the same person remembers the last one."""
+    """A new chat of the same person recalls the last one."""
     memory = HindsightMemory(bank)
     memory.put_messages([user("I keep bees in Porto."), assistant("Bees like lavender.")])
     memory.reset()
@@ -254,7 +254,7 @@ def test_reset_clears_the_chat_and_keeps_the_memories(bank: MemoryBank) -> None:
 
 
 def test_a_store_of_the_users_own_holds_the_history(bank: MemoryBank) -> None:
-    """Where the application keeps its chats is its choice; what was put cannot be changed from outside afterwards."""
+    """The application chooses where chats are stored; stored messages cannot be changed from outside."""
     store = SimpleChatStore()
     memory = HindsightMemory(bank, chat_store=store, session_id="chat")
     message = user("I keep bees in Porto.")
@@ -265,7 +265,7 @@ def test_a_store_of_the_users_own_holds_the_history(bank: MemoryBank) -> None:
 
 
 def test_async_is_the_same(engine: Hindsight) -> None:
-    """The async twins do what the others do, many at once, in any loop."""
+    """The async methods do the same, concurrently and in any loop."""
     bank = engine.bank("bob")
 
     async def run() -> None:
@@ -297,7 +297,7 @@ def test_async_is_the_same(engine: Hindsight) -> None:
     ids=str,
 )
 def test_arguments_of_no_use_are_refused(bank: MemoryBank, options: dict[str, Any]) -> None:
-    """At once, with what would be accepted."""
+    """The error is raised at construction and says what to pass."""
     with pytest.raises(InvalidRequest, match=next(iter(options))):
         HindsightMemory(bank, **options)
 

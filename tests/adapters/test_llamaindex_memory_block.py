@@ -1,4 +1,4 @@
-"""HindsightMemoryBlock in LlamaIndex's own Memory: each message one memory, however it was seen; recalled once a turn."""
+"""HindsightMemoryBlock in LlamaIndex's own Memory: each message becomes one memory, and memories are recalled once per turn."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def chat(*blocks: BaseMemoryBlock[Any], **options: Any) -> Memory:
 
 @pytest.fixture
 def follows(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """What each retain was given, in order: the texts of its messages."""
+    """The texts of the messages of each retain, in order."""
     given: list[list[str]] = []
     threads = type(bank.asynchronous.threads)
     follow = threads.follow
@@ -82,7 +82,7 @@ def follows(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> list[list[str]
 
 
 def test_a_short_chat_is_retained_when_it_is_read(bank: MemoryBank) -> None:
-    """Nothing overflows, nothing is flushed, and all of it is remembered."""
+    """Nothing overflows or is flushed, and everything is remembered."""
     memory = chat(HindsightMemoryBlock(bank))
     memory.put_messages([user("I keep bees in Porto."), assistant("Bees like the lavender there.")])
     memory.get()
@@ -90,7 +90,7 @@ def test_a_short_chat_is_retained_when_it_is_read(bank: MemoryBank) -> None:
 
 
 def test_a_turn_is_retained_once_however_often_it_is_read(bank: MemoryBank, follows: list[list[str]]) -> None:
-    """An agent reads before each step and after its answer; the turn is one extraction, when it is over."""
+    """An agent reads before each step and after its answer; the turn is one extraction, when it is finished."""
     memory = chat(HindsightMemoryBlock(bank))
     asked = "I keep bees in Porto."
     memory.put(user(asked))
@@ -108,7 +108,7 @@ def test_a_turn_is_retained_once_however_often_it_is_read(bank: MemoryBank, foll
 def test_the_next_turn_comes_with_the_one_before_as_context(
     bank: MemoryBank, follows: list[list[str]]
 ) -> None:
-    """Only what is new is retained, and the model sees what it goes on from."""
+    """Only new messages are retained, and the model sees the previous ones."""
     memory = chat(HindsightMemoryBlock(bank))
     for said, answer in (("I keep bees.", "How many hives are there?"), ("There are nine hives.", "Many!")):
         memory.put_messages([user(said), assistant(answer)])
@@ -117,7 +117,7 @@ def test_the_next_turn_comes_with_the_one_before_as_context(
 
 
 def test_a_question_that_never_came_into_the_chat_is_not_retained(bank: MemoryBank) -> None:
-    """What `get` is given to search with need not be what anybody said."""
+    """The search text passed to `get` need not be a message."""
     memory = chat(HindsightMemoryBlock(bank))
     memory.put_messages([user("I keep bees."), assistant("Where are they?")])
     memory.get(input="The user owns a yacht in Monaco.")
@@ -126,7 +126,7 @@ def test_a_question_that_never_came_into_the_chat_is_not_retained(bank: MemoryBa
 
 
 def test_a_user_message_that_got_no_answer_is_retained_when_the_user_goes_on(bank: MemoryBank) -> None:
-    """An agent that ran out of steps leaves one."""
+    """An agent that ran out of steps leaves such a message."""
     memory = chat(HindsightMemoryBlock(bank))
     memory.put(user("I keep bees in Porto."))
     memory.put(user("I keep goats in Evora."))
@@ -135,7 +135,7 @@ def test_a_user_message_that_got_no_answer_is_retained_when_the_user_goes_on(ban
 
 
 def test_equal_statements_of_one_chat_are_two_memories(bank: MemoryBank) -> None:
-    """Said on two occasions, it happened twice, also where the first has long left the window."""
+    """They happened twice, even if the first has left the window long ago."""
     memory = chat(HindsightMemoryBlock(bank), token_limit=40, token_flush_size=8)
     for number in range(6):
         for said in ("I ran five kilometres.", f"Then I read chapter {number}."):
@@ -146,7 +146,7 @@ def test_equal_statements_of_one_chat_are_two_memories(bank: MemoryBank) -> None
 
 
 def test_a_chat_loaded_at_once_is_flushed_in_pieces_that_go_on(bank: MemoryBank) -> None:
-    """Nothing was read yet; equal statements in two pieces are two."""
+    """Nothing has been read yet; equal statements in two parts are two memories."""
     memory = chat(HindsightMemoryBlock(bank), token_limit=20, token_flush_size=8)
     memory.put_messages(
         [
@@ -166,7 +166,7 @@ def test_a_chat_loaded_at_once_is_flushed_in_pieces_that_go_on(bank: MemoryBank)
 
 
 def test_a_chat_that_is_set_again_each_turn_is_not_doubled(bank: MemoryBank) -> None:
-    """`agent.run(chat_history=...)` sets the whole chat, flushed messages too, before each turn."""
+    """`agent.run(chat_history=...)` sets the whole chat, including flushed messages, before each turn."""
     memory = chat(HindsightMemoryBlock(bank), token_limit=30, token_flush_size=8)
     history: list[ChatMessage] = []
     for number in range(6):
@@ -180,7 +180,7 @@ def test_a_chat_that_is_set_again_each_turn_is_not_doubled(bank: MemoryBank) -> 
 
 
 def test_an_answer_given_anew_is_kept_beside_the_first(bank: MemoryBank) -> None:
-    """The block cannot tell a fork from a window; what was retained stays, and nothing before it is doubled."""
+    """The block cannot distinguish a fork from a window: retained memories stay, and nothing before them is duplicated."""
     memory = chat(HindsightMemoryBlock(bank))
     memory.put_messages([user("I keep bees."), assistant("Bees need water in summer.")])
     memory.get()
@@ -224,7 +224,7 @@ def test_memories_are_recalled_once_a_turn(bank: MemoryBank, monkeypatch: pytest
 
 
 def test_another_chat_finds_what_this_one_said(bank: MemoryBank) -> None:
-    """As data, between markers."""
+    """The memories are inserted as data, between markers."""
     first = chat(HindsightMemoryBlock(bank), session_id="monday")
     first.put_messages([user("I keep bees in Porto."), assistant("Lovely!")])
     first.get()
@@ -235,7 +235,7 @@ def test_another_chat_finds_what_this_one_said(bank: MemoryBank) -> None:
 
 
 def test_truncation_drops_the_memories_found_last_and_cuts_none(bank: MemoryBank) -> None:
-    """As many as it takes, in the tokens of the Memory."""
+    """Whole memories are removed until enough tokens, counted by the Memory, are saved."""
     block = HindsightMemoryBlock(bank, tokenizer_fn=words)
     bank.retain([{"role": "user", "content": f"I own a boat called number {n}."} for n in range(5)])
     content = asyncio.run(block.aget([user("What is my boat called?")]))
@@ -254,7 +254,7 @@ def test_truncation_drops_the_memories_found_last_and_cuts_none(bank: MemoryBank
 
 
 def test_a_block_is_stored_by_reference(bank: MemoryBank, engine: Hindsight) -> None:
-    """Fields, JSON and pickle hold where the bank lies, and the options."""
+    """Fields, JSON and pickle contain the bank's location and the options."""
     block = HindsightMemoryBlock(bank, name="notes", max_tokens=99, tags=["a"], recall_options={"k": 3})
     loads: Sequence[Callable[[], HindsightMemoryBlock]] = (
         lambda: HindsightMemoryBlock(**block.model_dump()),
@@ -279,7 +279,7 @@ def test_a_block_is_stored_by_reference(bank: MemoryBank, engine: Hindsight) -> 
     [{"max_tokens": -1}, {"max_tokens": "many"}, {"max_tokens": True}, {"on_error": "ignore"}],
 )
 def test_arguments_of_no_use_are_refused(bank: MemoryBank, options: dict[str, Any]) -> None:
-    """When the block is made, not in the first turn."""
+    """The error is raised when the block is created, not in the first turn."""
     with pytest.raises(InvalidRequest):
         HindsightMemoryBlock(bank, **options)
     with pytest.raises(InvalidRequest):
@@ -287,7 +287,7 @@ def test_arguments_of_no_use_are_refused(bank: MemoryBank, options: dict[str, An
 
 
 def test_a_block_is_used_without_a_memory_too(bank: MemoryBank) -> None:
-    """Nobody tells it the chat then, and several text blocks are one message."""
+    """The block then does not know the chat, and several text blocks are one message."""
     block = HindsightMemoryBlock(bank)
     assert asyncio.run(block.aget()) == ""
     asyncio.run(block.aput([]))
@@ -300,7 +300,7 @@ def test_a_block_is_used_without_a_memory_too(bank: MemoryBank) -> None:
 def test_an_agent_costs_one_retain_and_one_recall_a_turn(
     bank: MemoryBank, follows: list[list[str]], agent_of: type[BaseWorkflowAgent]
 ) -> None:
-    """LlamaIndex's own agents, two runs with a tool; its Memory reads several times in each."""
+    """LlamaIndex's own agents run twice with a tool; its Memory reads several times in each run."""
 
     def weather(place: str) -> str:
         """The weather of a place."""

@@ -1,4 +1,4 @@
-"""When something fails around a memory block: the chat goes on, and what was not retained is, once, by a later call."""
+"""Failures around a memory block: the chat continues, and missed messages are retained once by a later call."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ EXPECTED = sorted(f"user: {planted(tree)}" for tree in TREES)
 
 
 class Outage:
-    """Makes a verb of the bank fail while it is on."""
+    """Makes a method of the bank fail while it is on."""
 
     def __init__(self, patches: pytest.MonkeyPatch, kind: type, verb: str) -> None:
         self.on = False
@@ -94,7 +94,7 @@ def recalls(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> Outage:
 
 @pytest.fixture
 def warnings(monkeypatch: pytest.MonkeyPatch) -> list[MemoryWarning]:
-    """The warnings that a watcher of LlamaIndex's instrumentation sees."""
+    """The warnings in LlamaIndex's instrumentation."""
     seen: list[MemoryWarning] = []
 
     class Watcher(BaseEventHandler):  # type: ignore[misc] # mypy is told to skip LlamaIndex
@@ -119,7 +119,7 @@ def test_what_was_flushed_while_the_bank_failed_is_retained_by_the_next_call(
     caplog: pytest.LogCaptureFixture,
     error: HindsightError,
 ) -> None:
-    """LlamaIndex has archived it by then, and does not hand it out again."""
+    """LlamaIndex has archived them by then, and does not pass them again."""
     memory = chat(HindsightMemoryBlock(bank))
     retains.error = error
     with caplog.at_level(logging.WARNING):
@@ -139,7 +139,7 @@ def test_what_was_flushed_while_the_bank_failed_is_retained_by_the_next_call(
 
 
 def test_an_error_that_shall_be_seen_costs_no_memory_either(bank: MemoryBank, retains: Outage) -> None:
-    """on_error="raise": the put fails after the message is in the chat; the next call retains it."""
+    """With on_error="raise", the put fails after the message is in the chat; the next call retains it."""
     memory = chat(HindsightMemoryBlock(bank, on_error="raise"))
     failed = 0
     for number, tree in enumerate(TREES):
@@ -156,7 +156,7 @@ def test_an_error_that_shall_be_seen_costs_no_memory_either(bank: MemoryBank, re
 
 
 def test_a_put_that_is_tried_again_doubles_nothing(bank: MemoryBank, retains: Outage) -> None:
-    """The chat then holds the message twice in a row; it was said once."""
+    """The chat then contains the message twice in a row, although it was sent once."""
     memory = chat(HindsightMemoryBlock(bank, on_error="raise"))
     twice = 0
     for tree in TREES:
@@ -175,7 +175,7 @@ def test_a_put_that_is_tried_again_doubles_nothing(bank: MemoryBank, retains: Ou
 
 
 class Broken(BaseMemoryBlock[str]):  # type: ignore[misc] # mypy is told to skip LlamaIndex
-    """Somebody else's block, which fails."""
+    """A failing block of another author."""
 
     name: str = "broken"
 
@@ -187,7 +187,7 @@ class Broken(BaseMemoryBlock[str]):  # type: ignore[misc] # mypy is told to skip
 
 
 def test_a_failing_block_beside_ours_costs_no_memory_and_doubles_none(bank: MemoryBank) -> None:
-    """LlamaIndex archives a flush before its blocks have it, and lets the put fail; whoever puts again, doubles the message."""
+    """LlamaIndex archives flushed messages before its blocks get them, and the put fails; a repeated put adds the message again."""
     memory = chat(Broken(), HindsightMemoryBlock(bank))
     failed = 0
     for tree in TREES:
@@ -207,7 +207,7 @@ def test_a_failing_block_beside_ours_costs_no_memory_and_doubles_none(bank: Memo
 def test_what_a_killed_process_had_not_retained_the_chats_store_still_has(
     bank: MemoryBank, retains: Outage, tmp_path: Path
 ) -> None:
-    """A new process, the same store: the first call retains everything."""
+    """A new process with the same store retains everything in the first call."""
 
     async def process(*, fails: bool, trees: tuple[str, ...]) -> None:
         database = create_async_engine(f"sqlite+aiosqlite:///{tmp_path / 'chats.sqlite'}")
@@ -231,7 +231,7 @@ def test_what_a_killed_process_had_not_retained_the_chats_store_still_has(
 def test_an_answer_is_given_without_memories_when_recall_fails(
     bank: MemoryBank, recalls: Outage, warnings: list[MemoryWarning]
 ) -> None:
-    """And the turn's next read tries again."""
+    """The turn's next read tries again."""
     bank.retain([{"role": "user", "content": planted("an oak")}])
     memory = chat(HindsightMemoryBlock(bank), token_limit=400)
     memory.put(user("What did I plant in the garden?"))
@@ -243,7 +243,7 @@ def test_an_answer_is_given_without_memories_when_recall_fails(
 
 
 def test_recall_that_shall_fail_loudly_loses_nothing(bank: MemoryBank, recalls: Outage) -> None:
-    """on_error="raise" in the middle of a read: what was to be retained is, by the next one."""
+    """With on_error="raise", a read fails in the middle; the next read retains what was missed."""
     memory = chat(HindsightMemoryBlock(bank, on_error="raise"), token_limit=400)
     memory.put_messages([user(planted("an oak")), assistant("Okay.")])
     recalls.on = True
@@ -255,7 +255,7 @@ def test_recall_that_shall_fail_loudly_loses_nothing(bank: MemoryBank, recalls: 
 
 
 def test_a_bank_that_is_gone_is_an_error_of_the_program(bank: MemoryBank, engine: Hindsight) -> None:
-    """Every turn would meet it again: it is raised whatever on_error says, and the chat has the message."""
+    """It is raised whatever on_error says, because every turn would meet it; the chat contains the message."""
     memory = chat(HindsightMemoryBlock(bank))
     engine.forget_bank("alice")
     memory.put(user(planted("an oak")))
@@ -267,7 +267,7 @@ def test_a_bank_that_is_gone_is_an_error_of_the_program(bank: MemoryBank, engine
 def test_a_closed_engine_does_not_stop_the_chat(
     bank: MemoryBank, engine: Hindsight, warnings: list[MemoryWarning]
 ) -> None:
-    """The chat is told of it, and goes on."""
+    """The chat reports it and continues."""
     memory = chat(HindsightMemoryBlock(bank))
     engine.close()
     for tree in TREES:

@@ -1,4 +1,4 @@
-"""Random chats through LlamaIndex's Memory with our block: nothing lost, nothing doubled, whatever is flushed, read, set or fails."""
+"""Random chats through LlamaIndex's Memory with our block: nothing is lost or duplicated by flushes, reads, sets and failures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def messages_of(some: list[tuple[str, str]]) -> list[ChatMessage]:
 
 
 def waited(window: ChatWindow) -> dict[str, str]:
-    """The messages that wait, by their ids, with what they say."""
+    """The waiting messages by id, with their texts."""
     return {identity: each.item["content"][0]["text"] for identity, each in window.waiting.items()}
 
 
@@ -46,7 +46,7 @@ def waited(window: ChatWindow) -> dict[str, str]:
 def test_a_sliding_window_never_counts_a_message_twice(
     turns: list[tuple[str, str]], data: st.DataObject
 ) -> None:
-    """However turns repeat, however much is flushed and read: never more than was said, never none."""
+    """However often turns are repeated, flushed and read, no message is counted twice and none is lost."""
     messages = messages_of(turns)
     window, found = ChatWindow(), dict[str, str]()
     flushed = 0
@@ -73,7 +73,7 @@ def test_a_sliding_window_never_counts_a_message_twice(
 def test_a_chat_that_does_not_repeat_itself_throughout_is_counted_exactly(
     turns: list[tuple[str, str]], data: st.DataObject
 ) -> None:
-    """Equal messages are told apart by what stands around them, also where a read comes after the flush it was before."""
+    """Equal messages are distinguished by their neighbours, even if a read follows a later flush."""
     marked = [(f"This is day {number}.", answer, text, answer) for number, (text, answer) in enumerate(turns)]
     messages = [
         ChatMessage(text, role=role)
@@ -96,7 +96,7 @@ def test_a_chat_that_does_not_repeat_itself_throughout_is_counted_exactly(
 @settings(max_examples=40, deadline=None)
 @given(turns=turns, cuts=st.lists(st.integers(0, 12), max_size=6))
 def test_a_chat_read_from_its_store_is_counted_exactly(turns: list[tuple[str, str]], cuts: list[int]) -> None:
-    """Read as far as it was at any time, in any order: each message is one."""
+    """Read up to any message, at any time and in any order, each message counts once."""
     messages = messages_of(turns)
     window = ChatWindow()
     for cut in (*cuts, len(turns)):
@@ -113,7 +113,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hindsight]:
 
 
 class Failing:
-    """A bank that fails when it is told to, before or after its write."""
+    """A bank that fails on demand, before or after its write."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, bank: MemoryBank) -> None:
         self.next: list[str] = []
@@ -146,7 +146,7 @@ numbers = itertools.count()
 
 
 async def play(step: str, text: str, memory: Memory, chat: list[ChatMessage]) -> None:
-    """One step of a chat as agents, chat engines and programs take it; `chat` is what was said."""
+    """One step of a chat as agents, chat engines and programs make it; `chat` is the expected content."""
     number = len(chat)
     said, answer = ChatMessage(text, role="user"), ChatMessage(f"Fact {number} is noted.", role="assistant")
     if step == "agent turn":
@@ -174,10 +174,10 @@ async def play(step: str, text: str, memory: Memory, chat: list[ChatMessage]) ->
 async def played(
     bank: MemoryBank, script: list[tuple[str, str]], failing: Failing, *, stored: bool
 ) -> list[ChatMessage]:
-    """A whole chat; without the store of the Memory a process ends only after a read that did not fail."""
+    """A whole chat; without the Memory's store, a process ends only after a read that succeeded."""
     database = create_async_engine("sqlite+aiosqlite://")
     store = SQLAlchemyChatStore(table_name="chats", async_engine=database)
-    await store.get_messages(SESSION)  # two who make its table at once fail
+    await store.get_messages(SESSION)  # two concurrent creations of its table fail
     chat: list[ChatMessage] = []
 
     def begun() -> Memory:
@@ -214,7 +214,7 @@ async def played(
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(script=steps)
 def test_every_message_is_one_memory(engine: Hindsight, stored: bool, script: list[tuple[str, str]]) -> None:
-    """With the chat's store exactly; without it no answer is lost or doubled, and no text is remembered more often than it was said."""
+    """With the chat's store exactly; without it, no answer is lost or duplicated, and no text is stored more often than it was sent."""
     bank = engine.bank(f"chat {next(numbers)}")
     with pytest.MonkeyPatch.context() as patches:
         chat = asyncio.run(played(bank, script, Failing(patches, bank), stored=stored))

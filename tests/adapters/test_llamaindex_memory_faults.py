@@ -1,4 +1,4 @@
-"""What goes wrong around a chat's memory, and costs neither a message nor a memory."""
+"""Faults around a chat's memory that lose neither a message nor a memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def assistant(text: str) -> ChatMessage:
 
 
 def weather(city: str, degrees: int) -> list[ChatMessage]:
-    """A call and its result, as of a service that gives calls no ids."""
+    """A call and its result, from a service whose calls have no ids."""
     made = ToolCallBlock(tool_call_id="weather", tool_name="weather", tool_kwargs={"city": city})
     result = ChatMessage(f"{degrees} degrees", role="tool", additional_kwargs={"tool_call_id": "weather"})
     return [ChatMessage(role="assistant", blocks=[made]), result]
@@ -65,7 +65,7 @@ def put_turns(memory: HindsightMemory, *names: str) -> None:
 
 
 def test_two_calls_of_one_id_are_two(bank: MemoryBank) -> None:
-    """Services without ids of calls: each result is retained with its own call, and later ones change no earlier."""
+    """If a service gives no ids to calls, each result is retained with its own call, and later ones change no earlier one."""
     memory = HindsightMemory(bank, roles=["user", "assistant", "tool"])
     memory.put_messages([user("I moved to Porto."), *weather("Porto", 25), assistant("It is warm there.")])
     memory.put_messages([user("I moved to Evora."), *weather("Evora", 31), assistant("It is hot there.")])
@@ -77,7 +77,7 @@ def test_two_calls_of_one_id_are_two(bank: MemoryBank) -> None:
 
 
 def test_what_get_gave_may_be_put_back(bank: MemoryBank) -> None:
-    """`agent.run(chat_history=memory.get())`: memories shown in one turn are no part of the chat."""
+    """With `agent.run(chat_history=memory.get())`, memories shown in one turn do not become part of the chat."""
     bank.retain("Alice keeps bees in Porto.")
     for method in ("user", "system"):
         memory = HindsightMemory(bank, insert_method=method, session_id=method)
@@ -91,7 +91,7 @@ def test_what_get_gave_may_be_put_back(bank: MemoryBank) -> None:
 
 
 def test_a_question_without_its_answer_waits(bank: MemoryBank) -> None:
-    """`set` before a run ends with the question: it is retained with its answer, in one piece; `flush` does not wait."""
+    """`set` before a run ends with the question: it is retained together with its answer; `flush` does not wait."""
     memory = HindsightMemory(bank)
     memory.set([user("I keep bees."), assistant("Good."), user("I keep goats.")])
     assert texts(bank) == ["assistant: Good.", "user: I keep bees."]
@@ -100,7 +100,7 @@ def test_a_question_without_its_answer_waits(bank: MemoryBank) -> None:
 
 
 def test_a_chat_engines_question_is_one_turn(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They ask for the history before they put the question, agents after it and after its answer: recall is asked once."""
+    """Engines read the history before they put the question, agents after it and after its answer: memory is recalled once."""
     queries: list[str] = []
     recall = type(bank.asynchronous).recall
 
@@ -123,7 +123,7 @@ def test_a_chat_engines_question_is_one_turn(bank: MemoryBank, monkeypatch: pyte
 @every_row("method", ["user", "system"])
 @every_row("limit", [20, 90, 400])
 def test_memories_and_history_are_under_the_limit_together(bank: MemoryBank, method: str, limit: int) -> None:
-    """The newest turn goes first, then memories, then older turns."""
+    """The newest turn comes first, then memories, then older turns."""
     for number in range(20):
         bank.retain(f"Alice keeps bees in garden number {number}.")
     memory = HindsightMemory(
@@ -139,7 +139,7 @@ def test_memories_and_history_are_under_the_limit_together(bank: MemoryBank, met
 
 
 def test_a_memory_with_its_own_chat_store_is_stored(bank: MemoryBank) -> None:
-    """One that is nothing but messages goes along; another must be given again, which is said."""
+    """A store that consists only of messages is included; another one must be passed again, as the error says."""
     memory = HindsightMemory(bank, chat_store=SimpleChatStore())
     put_turns(memory, "Rex")
     assert HindsightMemory.from_json(memory.to_json()).get_all() == memory.get_all()
@@ -152,7 +152,7 @@ def test_a_memory_with_its_own_chat_store_is_stored(bank: MemoryBank) -> None:
 
 
 def test_a_chat_of_a_bank_in_memory_lasts_as_long_as_the_engine() -> None:
-    """Not as long as somebody happens to hold its memory; and no longer."""
+    """The chat exists neither only as long as its memory object nor longer than the engine."""
     with Hindsight.open(":memory:", reranker=None) as engine:
         put_turns(HindsightMemory(engine.bank("alice"), session_id="chat"), "Rex")
         assert len(HindsightMemory(engine.bank("alice"), session_id="chat").get_all()) == 2
@@ -163,7 +163,7 @@ def test_a_chat_of_a_bank_in_memory_lasts_as_long_as_the_engine() -> None:
 
 
 def test_a_clock_put_back_changes_no_order(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
-    """LlamaIndex's store orders by the clock."""
+    """LlamaIndex's store orders messages by the clock."""
     memory = HindsightMemory(bank)
     put_turns(memory, "Rex")
     monkeypatch.setattr(chat_store, "time_ns", lambda: 1_000)
@@ -173,7 +173,7 @@ def test_a_clock_put_back_changes_no_order(bank: MemoryBank, monkeypatch: pytest
 
 
 def test_a_set_that_fails_leaves_the_chat(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All or nothing: LlamaIndex's store deletes first."""
+    """All messages are replaced or none, although LlamaIndex's store deletes first."""
     memory = HindsightMemory(bank)
     put_turns(memory, "Rex")
     before = memory.get_all()
@@ -192,7 +192,7 @@ def test_a_set_that_fails_leaves_the_chat(bank: MemoryBank, monkeypatch: pytest.
 
 
 def test_threads_and_loops_at_once_lose_nothing(engine: Hindsight) -> None:
-    """Sync callers in threads, async ones in loops of their own, one chat: every message is there, once."""
+    """Sync callers in threads and async ones in separate loops use one chat: every message is stored once."""
     bank = engine.bank("bob")
 
     def sync(name: str) -> None:
@@ -222,7 +222,7 @@ def test_threads_and_loops_at_once_lose_nothing(engine: Hindsight) -> None:
 
 
 def test_sync_calls_inside_a_running_loop(engine: Hindsight) -> None:
-    """Notebooks: a loop runs, and the caller does not await."""
+    """In notebooks a loop is running, and the caller does not await."""
     bank = engine.bank("bob")
 
     async def run() -> int:
@@ -260,7 +260,7 @@ def in_a_new_process(place: Path, stored: str = "", kill: str = "") -> subproces
 
 @pytest.mark.slow
 def test_a_new_process_goes_on_with_the_chat(tmp_path: Path) -> None:
-    """As a workflow's context is stored and loaded: the memory by its bank, the chat by its session."""
+    """A workflow's context is stored and loaded: the memory by its bank, the chat by its session."""
     with Hindsight.open(tmp_path, reranker=None) as engine:
         memory = HindsightMemory(engine.bank("alice"))
         put_turns(memory, "Rex")
@@ -272,7 +272,7 @@ def test_a_new_process_goes_on_with_the_chat(tmp_path: Path) -> None:
 
 
 def test_killed_between_the_chat_and_the_bank(tmp_path: Path) -> None:
-    """The chat has the turn, the bank not yet; the next turn of the next process brings it."""
+    """The chat contains the turn, the bank does not; the next turn of the next process retains it."""
     assert in_a_new_process(tmp_path, kill="yes").returncode == 9
     with Hindsight.open(tmp_path, reranker=None) as engine:
         bank = engine.bank("alice")
@@ -283,7 +283,7 @@ def test_killed_between_the_chat_and_the_bank(tmp_path: Path) -> None:
 
 
 def test_another_engine_is_not_this_one(tmp_path: Path) -> None:
-    """A bank of the same name elsewhere is another; and a bank that is gone is said to be."""
+    """A bank with the same name in another engine is not used, and a missing bank is an error."""
     with Hindsight.open(tmp_path / "one", reranker=None) as engine:
         stored = HindsightMemory(engine.bank("alice")).to_json()
     with Hindsight.open(tmp_path / "other", reranker=None) as engine:
@@ -297,13 +297,13 @@ def test_another_engine_is_not_this_one(tmp_path: Path) -> None:
 
 
 def test_a_misspelt_option_of_recall_is_refused(bank: MemoryBank) -> None:
-    """When the memory is made, not in the first turn, where it would be taken for a failure."""
+    """The error is raised at construction, because in the first turn it would be treated as a failure."""
     with pytest.raises(InvalidRequest, match="'bugdet' is an unknown option"):
         HindsightMemory(bank, recall_options={"bugdet": "low"})  # type: ignore[arg-type] # the mistake
 
 
 def test_its_words_hold_no_message() -> None:
-    """Logs and tracebacks show what a memory is, never what was said."""
+    """Logs and tracebacks show a description of the memory, never messages."""
     with Hindsight.open(":memory:", reranker=None) as engine:
         memory = HindsightMemory(engine.bank("alice"))
         put_turns(memory, "Rex")
@@ -311,7 +311,7 @@ def test_its_words_hold_no_message() -> None:
 
 
 def test_a_reset_chat_is_in_no_file(tmp_path: Path) -> None:
-    """SQLite leaves what was deleted in its file, unless it is told not to."""
+    """SQLite keeps deleted content in its file unless it is configured otherwise."""
     with Hindsight.open(tmp_path, reranker=None) as engine:
         memory = HindsightMemory(engine.bank("alice"))
         memory.put(user("My dog is called Rumpelstilz."))

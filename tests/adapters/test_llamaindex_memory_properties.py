@@ -1,4 +1,4 @@
-"""HindsightMemory over many turns: whatever is put, set, regenerated and reopened, nothing is lost and nothing doubled."""
+"""HindsightMemory over many turns: nothing is lost or duplicated by puts, sets, regenerated answers and reopening."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def assistant(text: str) -> ChatMessage:
 
 
 def called(text: str) -> list[ChatMessage]:
-    """A call of a tool and its result; the client names all calls as the tool."""
+    """A tool call and its result; the client gives all calls the tool's name as id."""
     made = ToolCallBlock(tool_call_id="stock", tool_name="stock", tool_kwargs={"of": text})
     return [
         ChatMessage(role="assistant", blocks=[made]),
@@ -42,12 +42,12 @@ def texts(bank: MemoryBank) -> list[str]:
 
 
 def said(messages: list[ChatMessage]) -> set[str]:
-    """What the bank shall know of a chat whose turns have all ended."""
+    """The texts that the bank should contain for a chat whose turns have all ended."""
     return {f"{each.role.value}: {each.content}" for each in messages if each.content and each.role != "tool"}
 
 
 class Chat:
-    """A chat that is changed at random, and what it should be."""
+    """A chat that is changed at random, and its expected content."""
 
     def __init__(self, bank: MemoryBank) -> None:
         self.bank, self.memory = bank, HindsightMemory(bank, session_id="chat")
@@ -76,7 +76,7 @@ class Chat:
         elif kind == "reopen":
             self.memory = HindsightMemory.from_json(self.memory.to_json())
         elif kind == "get":
-            self.memory.set(self.memory.get("lamps?"))  # with memories in it, which are no part of the chat
+            self.memory.set(self.memory.get("lamps?"))  # includes memories, which are not part of the chat
         else:
             self._set(kind, size)
 
@@ -116,7 +116,7 @@ KINDS = [
 def test_a_chat_changed_at_random_is_neither_lost_nor_doubled(
     engine: Hindsight, steps: list[tuple[str, int]]
 ) -> None:
-    """The history is what was set and put; the bank knows each message of it, once, and nothing that nobody said."""
+    """The history is what was set and put; the bank contains each of its messages once, and nothing else."""
     name = f"bank {steps}"[:500]
     chat, ever = Chat(engine.bank(name)), set[str]()
     try:
@@ -129,7 +129,7 @@ def test_a_chat_changed_at_random_is_neither_lost_nor_doubled(
             assert said(chat.messages) <= set(known)
             assert max(Counter(known).values(), default=1) == 1
             assert set(known) <= ever
-            # Of a chat with another beginning nothing tells whether it was trimmed or edited.
+            # If a chat begins differently, it cannot be determined whether it was trimmed or edited.
             goes_on = before[:1] == chat.messages[:1]
             if goes_on and kind in ("regenerate", "edit the last question"):
                 dropped = said(before) - said(chat.messages)

@@ -1,4 +1,4 @@
-"""What LlamaIndex's Memory does with its blocks, with ours in it: the queue and its flushes, priorities, truncation, insertion, reads at once."""
+"""LlamaIndex's Memory with our block: the queue and its flushes, priorities, truncation, insertion, and concurrent reads."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def planted(tree: str) -> str:
 
 
 def put_turns(memory: Memory, trees: Sequence[str] = TREES) -> list[str]:
-    """A chat of a turn a tree; what is remembered of it if each statement is one memory."""
+    """Put a number of turns; return the memories that should result if each statement is one memory."""
     for tree in trees:
         memory.put(user(planted(tree)))
         memory.put(assistant("Okay."))
@@ -74,7 +74,7 @@ def memories_in(message: ChatMessage) -> list[str]:
 
 
 def test_what_leaves_the_queue_is_retained_oldest_first(bank: MemoryBank) -> None:
-    """Never read: the bank holds what the chat store has archived, and nothing else."""
+    """If the memory is never read, the bank contains what the chat store has archived, and nothing else."""
     memory = chat(block_of(bank))
     put_turns(memory)
     archived = [
@@ -86,7 +86,7 @@ def test_what_leaves_the_queue_is_retained_oldest_first(bank: MemoryBank) -> Non
 
 
 def test_what_stays_in_the_queue_is_retained_by_a_read(bank: MemoryBank) -> None:
-    """Flushed or read, or both: each message is one memory."""
+    """Flushed, read or both: each message is one memory."""
     memory = chat(block_of(bank))
     expected = put_turns(memory)
     for _ in range(3):
@@ -95,7 +95,7 @@ def test_what_stays_in_the_queue_is_retained_by_a_read(bank: MemoryBank) -> None
 
 
 def test_a_block_that_takes_no_flushed_messages_learns_by_reads(bank: MemoryBank) -> None:
-    """accept_short_term_memory=False: only what is in the window when it is read."""
+    """With accept_short_term_memory=False, the block retains only the window when it is read."""
     memory = chat(block_of(bank, accept_short_term_memory=False))
     put_turns(memory)
     assert texts(bank) == []
@@ -105,7 +105,7 @@ def test_a_block_that_takes_no_flushed_messages_learns_by_reads(bank: MemoryBank
 
 
 def test_several_blocks_fill_several_banks(engine: Hindsight) -> None:
-    """Each with its own options, each message once in each, under each block's name in the prompt."""
+    """Each block has its own options and retains each message once, and its memories appear under its name in the prompt."""
     first, second = engine.bank("private"), engine.bank("shared")
     memory = chat(
         block_of(first, name="private", tags=["mine"]),
@@ -123,7 +123,7 @@ def test_several_blocks_fill_several_banks(engine: Hindsight) -> None:
 
 
 def test_two_blocks_of_one_bank_make_each_memory_once(bank: MemoryBank) -> None:
-    """They know a message by the same key."""
+    """Both derive the same key from a message."""
     memory = chat(block_of(bank, name="one"), block_of(bank, name="other"))
     expected = put_turns(memory)
     memory.get()
@@ -131,7 +131,7 @@ def test_two_blocks_of_one_bank_make_each_memory_once(bank: MemoryBank) -> None:
 
 
 def test_a_block_of_priority_0_is_never_truncated_and_smaller_numbers_go_first(engine: Hindsight) -> None:
-    """LlamaIndex says how many tokens are too many; what is dropped is what was found last."""
+    """LlamaIndex determines how many tokens must be saved; the lowest-ranked memories are dropped."""
     banks = [engine.bank(f"bank {number}") for number in range(3)]
     for each in banks:
         each.retain([{"role": "user", "content": planted(tree)} for tree in TREES[:4]])
@@ -156,7 +156,7 @@ def test_a_block_of_priority_0_is_never_truncated_and_smaller_numbers_go_first(e
 
 
 def test_memories_go_before_the_text_of_a_system_message(bank: MemoryBank) -> None:
-    """Insertion as a system message: of the chat's own if there is one, which is not changed where it is stored."""
+    """Memories are inserted into the chat's system message if there is one; the stored message does not change."""
     bank.retain([{"role": "user", "content": planted("an oak")}])
     memory = chat(block_of(bank), token_limit=400)
     memory.put(ChatMessage("You are a gardener.", role="system"))
@@ -169,7 +169,7 @@ def test_memories_go_before_the_text_of_a_system_message(bank: MemoryBank) -> No
 
 
 def test_memories_go_before_the_text_of_the_user(bank: MemoryBank) -> None:
-    """Insertion into the user's message; what stands there is not learnt as if the user had said it."""
+    """Memories are inserted into the user's message, and are not retained as the user's words."""
     bank.retain([{"role": "user", "content": planted("an oak")}])
     memory = chat(block_of(bank), token_limit=400, insert_method=InsertMethod.USER)
     memory.put(user("I water what I planted in the garden."))
@@ -182,7 +182,7 @@ def test_memories_go_before_the_text_of_the_user(bank: MemoryBank) -> None:
 
 
 def test_memories_that_come_back_in_a_chat_are_not_learnt_again(bank: MemoryBank) -> None:
-    """A program that sets the chat to what `get` gave has our block in it."""
+    """A program that sets the chat to the output of `get` passes our block back."""
     bank.retain([{"role": "user", "content": planted("an oak")}])
     memory = chat(block_of(bank), token_limit=400, insert_method=InsertMethod.USER)
     memory.put(user("I water what I planted in the garden."))
@@ -192,14 +192,14 @@ def test_memories_that_come_back_in_a_chat_are_not_learnt_again(bank: MemoryBank
 
 
 def test_an_empty_bank_puts_nothing_into_the_prompt(bank: MemoryBank) -> None:
-    """No empty tags, no message of the system."""
+    """There are no empty tags and no system message."""
     memory = chat(block_of(bank))
     memory.put(user("What did I plant?"))
     assert [each.content for each in memory.get()] == ["What did I plant?"]
 
 
 def test_a_static_block_beside_ours_stays_as_it_is(bank: MemoryBank) -> None:
-    """LlamaIndex's own blocks see what they always see."""
+    """LlamaIndex's own blocks work as usual."""
     bank.retain([{"role": "user", "content": planted("an oak")}])
     static = StaticMemoryBlock(name="rules", static_content="Be brief.", priority=0)
     memory = chat(static, block_of(bank), token_limit=400)
@@ -209,7 +209,7 @@ def test_a_static_block_beside_ours_stays_as_it_is(bank: MemoryBank) -> None:
 
 
 class Greedy(BaseMemoryBlock[str]):  # type: ignore[misc] # mypy is told to skip LlamaIndex
-    """A block that takes the session's id out of the messages all blocks share, as LlamaIndex's vector block does."""
+    """A block that removes the session's id from the messages all blocks share, as LlamaIndex's vector block does."""
 
     name: str = "greedy"
 
@@ -225,7 +225,7 @@ class Greedy(BaseMemoryBlock[str]):  # type: ignore[misc] # mypy is told to skip
 def test_the_chat_of_a_flushed_message_is_known_beside_other_blocks(
     bank: MemoryBank, greedy_first: bool
 ) -> None:
-    """Else the flush and the read of one message were of two chats, and two memories."""
+    """Otherwise the flush and the read of one message would belong to two chats, and give two memories."""
     blocks = [Greedy(), block_of(bank)]
     memory = chat(*(blocks if greedy_first else reversed(blocks)))
     expected = put_turns(memory)
@@ -236,7 +236,7 @@ def test_the_chat_of_a_flushed_message_is_known_beside_other_blocks(
 def test_reads_at_once_retain_each_message_once_and_recall_once(
     bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On one loop, and from threads."""
+    """In one loop, and from threads."""
     asked: list[str] = []
     recall = type(bank.asynchronous).recall
 
@@ -262,14 +262,14 @@ def test_reads_at_once_retain_each_message_once_and_recall_once(
 
 
 async def block_reads(memory: Memory) -> None:
-    """A read of the blocks alone: LlamaIndex's store in memory belongs to one loop."""
+    """A read of the blocks alone, because LlamaIndex's in-memory store belongs to one loop."""
     (block,) = memory.memory_blocks
     messages = [user(planted("an oak")), assistant("Okay."), user(planted("a birch")), assistant("Okay.")]
     await block.aget(messages, session_id=memory.session_id)
 
 
 def test_puts_and_reads_at_once_lose_nothing_with_the_chats_store(bank: MemoryBank) -> None:
-    """Two puts may flush at once, and LlamaIndex then archives what it hands to no block; the store still has it."""
+    """Two concurrent puts may flush, and LlamaIndex then archives messages that no block gets; the store still contains them."""
 
     async def run() -> None:
         memory = chat()
@@ -289,7 +289,7 @@ def test_puts_and_reads_at_once_lose_nothing_with_the_chats_store(bank: MemoryBa
 
 
 def test_tool_calls_that_llamaindex_does_not_count_lose_no_memory(bank: MemoryBank) -> None:
-    """Calls cost nothing in its queue, so that it overflows its limit; what is said around them is remembered once."""
+    """Calls are not counted, so the queue exceeds its limit; the messages around them are remembered once."""
     memory = chat(block_of(bank, roles=["user", "assistant", "tool"]))
     for number, tree in enumerate(TREES):
         call = ToolCallBlock(
@@ -314,7 +314,7 @@ def test_tool_calls_that_llamaindex_does_not_count_lose_no_memory(bank: MemoryBa
 
 
 def test_a_queue_that_begins_with_an_answer_loses_no_memory(bank: MemoryBank) -> None:
-    """LlamaIndex's queue may: greetings, and chats that were cut."""
+    """LlamaIndex's queue may begin so, with a greeting or a cut chat."""
     memory = chat(block_of(bank), token_limit=400)
     memory.set([assistant("The shop in Porto opens at nine."), user(planted("an oak")), assistant("Okay.")])
     memory.get()
@@ -328,7 +328,7 @@ def test_a_queue_that_begins_with_an_answer_loses_no_memory(bank: MemoryBank) ->
 
 
 def test_the_prompt_of_the_system_is_no_memory_though_llamaindex_flushes_it(bank: MemoryBank) -> None:
-    """Nor is a message that says nothing in words."""
+    """A message without text is not a memory either."""
     memory = chat(block_of(bank))
     memory.put(ChatMessage("You are a gardener and live in Porto.", role="system"))
     memory.put(ChatMessage(role="user", blocks=[ImageBlock(url="https://example.org/oak.png")]))

@@ -1,4 +1,4 @@
-"""LlamaIndex's chat messages are retained as they are: roles, tool calls and results, and the ids that trimming keeps."""
+"""LlamaIndex's chat messages in retain: roles, tool calls and results, and ids that survive trimming."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CHAT = [
 
 
 class OwnMessage(ChatMessage):  # type: ignore[misc] # see the retriever
-    """A message class of a user's own."""
+    """A user's own message class."""
 
 
 @pytest.fixture
@@ -47,19 +47,19 @@ def texts(bank: MemoryBank) -> list[str]:
 
 
 def test_a_chat_is_retained_as_it_is(bank: MemoryBank) -> None:
-    """What user and assistant said is learnt; reasoning, images, the system prompt and tool traffic are not."""
+    """Messages of user and assistant are retained; reasoning, images, the system prompt and tool traffic are not."""
     bank.retain(CHAT, thread="t")
     assert texts(bank) == ["assistant: Good flying weather for bees.", "user: I keep bees in Porto."]
 
 
 def test_a_tool_result_says_what_was_called(bank: MemoryBank) -> None:
-    """Where tools are listened to, the call's name and arguments come from the block that made it."""
+    """With tools among the roles, the call's name and arguments come from the block that made it."""
     bank.threads.follow(CHAT, thread="t", roles=("user", "assistant", "tool"))
     assert 'tool weather: weather(city="Porto") returned: Sunny, 25 degrees' in texts(bank)
 
 
 def test_calls_of_older_integrations_are_read_too(bank: MemoryBank) -> None:
-    """Before there were blocks the calls lay beside the text, in OpenAI's form."""
+    """Before there were blocks, calls were stored next to the text, in OpenAI's form."""
     call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Porto"}'}}
     asked = ChatMessage(role="assistant", content=None, additional_kwargs={"tool_calls": [call]})
     bank.threads.follow([asked, CHAT[3]], thread="t", roles=("tool",))
@@ -67,7 +67,7 @@ def test_calls_of_older_integrations_are_read_too(bank: MemoryBank) -> None:
 
 
 def test_the_same_chat_twice_is_one_memory(bank: MemoryBank) -> None:
-    """Also after LlamaIndex's memory wrote its session id beside each message, and after the front was trimmed."""
+    """Even after LlamaIndex's memory wrote its session id into each message, and after the front was trimmed."""
     messages = [message.model_copy(deep=True) for message in CHAT]
     bank.threads.follow(messages, thread="t")
     before = texts(bank)
@@ -79,13 +79,13 @@ def test_the_same_chat_twice_is_one_memory(bank: MemoryBank) -> None:
 
 
 def test_a_class_of_the_users_own_is_a_message_too(bank: MemoryBank) -> None:
-    """What counts is what a class is made from."""
+    """A subclass is recognised by its base class."""
     bank.retain([OwnMessage("I keep bees in Porto.")])
     assert texts(bank) == ["user: I keep bees in Porto."]
 
 
 def test_several_texts_are_one_message(bank: MemoryBank) -> None:
-    """A message may come in blocks; what was said is their texts, in order."""
+    """A message may consist of blocks; its text is that of the blocks, in order."""
     bank.retain(
         [ChatMessage(role="user", blocks=[TextBlock(text="I keep bees."), TextBlock(text="I sell honey.")])]
     )
@@ -93,7 +93,7 @@ def test_several_texts_are_one_message(bank: MemoryBank) -> None:
 
 
 def test_an_id_beside_the_text_is_the_messages_id(bank: MemoryBank) -> None:
-    """With it an edited message supersedes its earlier version."""
+    """With an id, an edited message supersedes its earlier version."""
     for city in ("Porto", "Lisbon"):
         message = ChatMessage(f"I keep bees in {city}.", additional_kwargs={"id": "m1"})
         bank.threads.follow([message], thread="t")
@@ -102,7 +102,7 @@ def test_an_id_beside_the_text_is_the_messages_id(bank: MemoryBank) -> None:
 
 @pytest.mark.parametrize("content", [None, "", "  \n"], ids=["none", "empty", "blank"])
 def test_a_chat_that_says_nothing_is_refused_by_retain(bank: MemoryBank, content: str | None) -> None:
-    """As with messages of any other kind; `follow` has nothing to do instead."""
+    """As with messages of any other kind; `follow` just has nothing to do."""
     with pytest.raises(InvalidRequest, match="no message has text to retain"):
         bank.retain([ChatMessage(content)])
     assert bank.threads.follow([ChatMessage(content)], thread="t").created == 0

@@ -1,4 +1,4 @@
-"""An engine driven by LlamaIndex's models alone; whose an object is; and what is refused when an engine is opened."""
+"""An engine with LlamaIndex's models only; recognition of a model's vendor; and objects that are rejected at opening."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ Opener = Callable[..., Hindsight]
 
 
 class OwnOpenAI(OpenAI):  # type: ignore[misc] # LlamaIndex's types are not read
-    """What a user makes of OpenAI's client, two classes down."""
+    """A user's subclass of a subclass of OpenAI's client."""
 
 
 class Doubled(BaseEmbedding):  # type: ignore[misc] # as above
-    """An embedding model of a user's own."""
+    """A user's own embedding model."""
 
     model_name: str = "hash-64"
     _asked: list[str] = PrivateAttr(default_factory=list)
@@ -65,7 +65,7 @@ class Doubled(BaseEmbedding):  # type: ignore[misc] # as above
 
 
 def scripted(request: RecordedRequest) -> ServerReply:
-    """Answers each kind of question by the tool it is asked with; what is to be streamed, in words."""
+    """Answers each kind of question by the tool in its request; streamed requests get text."""
     if "tools" not in request.body:
         return f"{TEXT}\nSOURCES: 1"
     match request.body["tools"][0]["function"]["name"]:
@@ -92,7 +92,7 @@ def openai(server: OpenAIServer) -> OwnOpenAI:
 
 @pytest.fixture
 def bank(opener: Opener, light_config: Any, server: OpenAIServer) -> MemoryBank:
-    """A bank of an engine that has LlamaIndex's models alone, with a memory they made."""
+    """A bank of an engine with LlamaIndex's models only, with a memory made by them."""
     config = replace(light_config, retain=replace(light_config.retain, extraction="concise"))
     opened = opener(config=config, model=openai(server), embeddings=Doubled()).bank("ann")
     kept = opened.retain(
@@ -104,7 +104,7 @@ def bank(opener: Opener, light_config: Any, server: OpenAIServer) -> MemoryBank:
 
 
 def test_an_engine_runs_on_llamaindex_alone(bank: MemoryBank) -> None:
-    """Facts are extracted, embedded and found, and a question is answered, with a client and a model of a user's own."""
+    """Facts are extracted, embedded and found, and a question is answered, with a user's own client and embedding model."""
     assert [each.unit.text for each in bank.recall(QUESTION).units] == [FACT]
     found = bank.reflect(QUESTION, form_opinions=False)
     assert found.text == TEXT
@@ -113,7 +113,7 @@ def test_an_engine_runs_on_llamaindex_alone(bank: MemoryBank) -> None:
 
 
 def test_answers_are_streamed(bank: MemoryBank) -> None:
-    """The text comes in pieces while the client receives them, from whatever loop it is read."""
+    """The text is yielded while the client receives it, in any loop."""
 
     async def read() -> str:
         events = bank.asynchronous.reflect_stream(QUESTION, form_opinions=False)
@@ -139,7 +139,7 @@ def test_answers_are_found_in_steps(bank: MemoryBank) -> None:
 
 
 def test_settings_are_not_touched(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an application keeps in LlamaIndex's Settings is neither asked nor changed."""
+    """LlamaIndex's Settings are neither read nor changed."""
     mine, mock = MockLLM(), MockEmbedding(embed_dim=4)
     monkeypatch.setattr(Settings, "_llm", mine)
     monkeypatch.setattr(Settings, "_embed_model", mock)
@@ -149,7 +149,7 @@ def test_settings_are_not_touched(bank: MemoryBank, monkeypatch: pytest.MonkeyPa
 
 
 def test_questions_are_embedded_as_questions(opener: Opener, light_config: Any) -> None:
-    """Recall asks the embedding model for a question's vector, retain for passages'."""
+    """Recall requests question vectors from the embedding model, retain passage vectors."""
     embedding = Doubled()
     opened = opener(config=light_config, embeddings=embedding).bank("ann")
     opened.retain(FACT)
@@ -159,7 +159,7 @@ def test_questions_are_embedded_as_questions(opener: Opener, light_config: Any) 
 
 
 def test_a_bank_knows_its_embedding_model(light_config: Any, tmp_path: Path) -> None:
-    """Reopened with the same model it goes on; another one of the same class and length is refused."""
+    """Reopened with the same model it works; another model of the same class and dimension is rejected."""
 
     def opened(embedding: Doubled) -> Hindsight:
         return Hindsight.open(tmp_path, config=light_config, embeddings=embedding, reranker=None)
@@ -173,7 +173,7 @@ def test_a_bank_knows_its_embedding_model(light_config: Any, tmp_path: Path) -> 
 
 
 class Ours:
-    """An object of our own port, inheriting from nobody."""
+    """An object that implements our protocol without inheriting."""
 
     name = "ours"
 
@@ -186,7 +186,7 @@ def a_function(prompt: str) -> str:
 
 
 class Nobodys:
-    """What calls itself a chat model, and is none that we know."""
+    """An object that claims to be a chat model of an unknown vendor."""
 
     def with_structured_output(self, schema: object) -> None: ...
 
@@ -205,7 +205,7 @@ class Nobodys:
     ids=["llamaindex", "langchain", "langchain-with-fallbacks", "ours", "none"],
 )
 def test_models_of_three_kinds_are_taken(opener: Opener, light_config: Any, model: Any) -> None:
-    """Whose an object is is told by its class, and an object of our own port needs none."""
+    """The vendor is recognised by the class; an object that implements our protocol needs none."""
     assert opener(config=light_config, model=model).bank("ann").count() == 0
 
 
@@ -229,7 +229,7 @@ def test_models_of_three_kinds_are_taken(opener: Opener, light_config: Any, mode
 def test_a_model_that_is_nobodys_is_refused(
     opener: Opener, light_config: Any, model: Any, problem: str
 ) -> None:
-    """It is said when the engine is opened, with what would be accepted; not at the first retain."""
+    """The error is raised at opening, not at the first retain, and says what to pass."""
     with pytest.raises(InvalidRequest, match=problem) as caught:
         opener(config=light_config, model=model)
     assert "Pass a LlamaIndex LLM, a LangChain chat model, '<provider>:<name>'" in str(caught.value)
@@ -248,7 +248,7 @@ def test_embedders_of_three_kinds_are_taken(opener: Opener, light_config: Any, e
 
 
 class Duck:
-    """Has the methods of LangChain's embeddings, and no class of theirs."""
+    """Has the methods of LangChain's embeddings, but does not inherit from them."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [[1.0] for _ in texts]
@@ -273,14 +273,14 @@ class Duck:
 def test_embeddings_that_are_nobodys_are_refused(
     opener: Opener, light_config: Any, embeddings: Any, problem: str
 ) -> None:
-    """Likewise."""
+    """The error is raised at opening."""
     with pytest.raises(InvalidRequest, match=problem) as caught:
         opener(config=light_config, embeddings=embeddings)
     assert "Pass a LlamaIndex BaseEmbedding, a LangChain Embeddings" in str(caught.value)
 
 
 def test_opening_asks_nobody(opener: Opener, light_config: Any) -> None:
-    """An engine opens while the services of its models are down."""
+    """An engine can be opened while the services of its models are down."""
     with OpenAIServer([{}]) as gone:
         llm = openai(gone)
         embedding = OpenAIEmbedding(api_base=gone.url, api_key="k", max_retries=0)

@@ -1,4 +1,4 @@
-"""Reflect as a query engine: the answer, what it stands on, streams, forms, and no opinions unless asked to."""
+"""Reflect as a query engine: answer, sources, streams, structured answers, and no opinions unless requested."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ANSWER = {"text": "It saves the commute, but lacks mentors.", "based_on": ["2", 
 
 
 class Seen(BaseEventHandler):  # type: ignore[misc] # LlamaIndex's types are not followed
-    """Keeps the events of the package."""
+    """Collects the package's events."""
 
     events: list[Any] = Field(default_factory=list)
 
@@ -41,7 +41,7 @@ class Seen(BaseEventHandler):  # type: ignore[misc] # LlamaIndex's types are not
 
 @pytest.fixture
 def knows(opener: Callable[..., Hindsight], light_config: HindsightConfig) -> Knows:
-    """Makes a bank that knows three facts and answers as scripted."""
+    """Create a bank with three facts and scripted answers."""
     return lambda *replies: remembering(opener, light_config, list(replies))
 
 
@@ -51,7 +51,7 @@ def query(engine: HindsightQueryEngine, face: str) -> Any:
 
 @pytest.mark.parametrize("face", ["sync", "async"])
 def test_the_sources_are_what_the_answer_cites(knows: Knows, face: str) -> None:
-    """In the order cited, as nodes whose ids are the memories'."""
+    """They are nodes in the order of the citations, with the memories' ids."""
     bank = knows(ANSWER)
     response = query(HindsightQueryEngine(bank), face)
     assert str(response) == ANSWER["text"]
@@ -64,7 +64,7 @@ def test_the_sources_are_what_the_answer_cites(knows: Knows, face: str) -> None:
 
 
 def test_opinions_are_formed_only_if_asked_for(knows: Knows) -> None:
-    """Who queries documents does not expect the agent to change its mind; who wants it is told what became of each."""
+    """By default, a query does not change the agent's opinions; if requested, the outcome of each is reported."""
     bank = knows(single(opinion(GAIN, "1")), single(opinion(GAIN, "1")))
     assert HindsightQueryEngine(bank).query(QUESTION).metadata["opinions"] == []
     assert bank.opinions.list() == []
@@ -78,7 +78,7 @@ def test_opinions_are_formed_only_if_asked_for(knows: Knows) -> None:
 
 
 def test_a_stream_is_the_answer_in_pieces(knows: Knows) -> None:
-    """Sources and metadata are there once it was read to its end."""
+    """Sources and metadata are available after the stream was read completely."""
     response = HindsightQueryEngine(knows("It saves\nthe commute.\n\nSOURCES: 1"), streaming=True).query(
         QUESTION
     )
@@ -93,7 +93,7 @@ def test_a_stream_is_the_answer_in_pieces(knows: Knows) -> None:
 
 
 def test_an_async_stream_likewise(knows: Knows) -> None:
-    """Read in the loop that asked."""
+    """It is read in the loop of the query."""
 
     async def run() -> tuple[str, Any]:
         engine = HindsightQueryEngine(knows("It saves\nthe commute.\n\nSOURCES: 1"), streaming=True)
@@ -107,7 +107,7 @@ def test_an_async_stream_likewise(knows: Knows) -> None:
 
 
 def test_an_answer_in_a_form(knows: Knows) -> None:
-    """As with LlamaIndex's own engines: a PydanticResponse."""
+    """It is a PydanticResponse, as with LlamaIndex's own engines."""
 
     class Verdict(BaseModel):
         good: bool
@@ -122,7 +122,7 @@ def test_an_answer_in_a_form(knows: Knows) -> None:
 def test_without_a_model_the_answer_is_the_memories(
     opener: Callable[..., Hindsight], light_config: HindsightConfig
 ) -> None:
-    """And says so."""
+    """The metadata says so."""
     bank = opener(config=light_config).bank("mira")
     bank.retain("Remote work removes the commute.")
     response = HindsightQueryEngine(bank).query("What does remote work remove?")
@@ -131,7 +131,7 @@ def test_without_a_model_the_answer_is_the_memories(
 
 
 def test_a_router_can_choose_it(knows: Knows) -> None:
-    """As a tool among others, by LlamaIndex's own selector."""
+    """LlamaIndex's selector chooses it among other tools."""
     tool = QueryEngineTool.from_defaults(HindsightQueryEngine(knows(ANSWER)), description="what Mira knows")
     other = QueryEngineTool.from_defaults(
         HindsightQueryEngine(knows(ANSWER)), description="what nobody knows"
@@ -143,7 +143,7 @@ def test_a_router_can_choose_it(knows: Knows) -> None:
 
 
 def test_watchers_see_one_query(knows: Knows) -> None:
-    """LlamaIndex's older callbacks are told of it once."""
+    """LlamaIndex's older callbacks report it once."""
     debug = LlamaDebugHandler(print_trace_on_end=False)
     HindsightQueryEngine(knows(ANSWER), callback_manager=CallbackManager([debug])).query(QUESTION)
     assert len(debug.get_event_pairs(CBEventType.QUERY)) == 1
@@ -151,7 +151,7 @@ def test_watchers_see_one_query(knows: Knows) -> None:
 
 @pytest.mark.parametrize("face", ["sync", "async"])
 def test_failures_are_exceptions(knows: Knows, face: str) -> None:
-    """Never a text that an agent could take for an answer."""
+    """A failure is never returned as a text that an agent could treat as an answer."""
     with pytest.raises(InvalidRequest, match="budget"):
         query(HindsightQueryEngine(knows(), budget="endless"), face)
     with pytest.raises(ModelError):

@@ -1,4 +1,4 @@
-"""The query engine inside LlamaIndex's other engines, chat engines, agents and evaluators; its tools; what it refuses."""
+"""The query engine inside LlamaIndex's other engines, chat engines, agents and evaluators; its tools; and rejected options."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FACES = pytest.mark.parametrize("face", ["sync", "async"])
 
 
 class Seen(BaseEventHandler):  # type: ignore[misc] # LlamaIndex's types are not followed
-    """Keeps the events of the package."""
+    """Collects the package's events."""
 
     events: list[Any] = Field(default_factory=list)
 
@@ -52,7 +52,7 @@ class Seen(BaseEventHandler):  # type: ignore[misc] # LlamaIndex's types are not
 
 @pytest.fixture
 def seen() -> Iterator[Seen]:
-    """What the package tells watchers."""
+    """The events of the package."""
     watcher, told = Seen(), get_dispatcher("hindsight_integrations.llamaindex")
     before = list(told.event_handlers)
     told.add_event_handler(watcher)
@@ -62,7 +62,7 @@ def seen() -> Iterator[Seen]:
 
 @pytest.fixture
 def bank(light: Hindsight) -> MemoryBank:
-    """Two facts; without a model an answer is the memories themselves."""
+    """A bank with two facts; without a model the answer consists of the memories."""
     bank = light.bank("alice")
     bank.retain("Alice keeps her bees in Porto.")
     bank.retain("Alice sells honey at the market.")
@@ -77,7 +77,7 @@ def tool_of(bank: MemoryBank, *, streaming: bool) -> QueryEngineTool:
 @WAYS
 @FACES
 def test_a_tool_gives_the_whole_answer(bank: MemoryBank, streaming: bool, face: str) -> None:
-    """Streams are read to their end, the asynchronous one from another thread's loop; the raw output has the sources."""
+    """Streams are read to their end, async ones in another thread's loop; the raw output contains the sources."""
     tool = tool_of(bank, streaming=streaming)
     output = tool.call(BEES) if face == "sync" else asyncio.run(tool.acall(BEES))
     assert "Alice keeps her bees in Porto." in str(output.content)
@@ -89,7 +89,7 @@ def test_a_tool_gives_the_whole_answer(bank: MemoryBank, streaming: bool, face: 
 def test_sub_questions_are_answered_each_with_its_sources(
     bank: MemoryBank, streaming: bool, face: str
 ) -> None:
-    """The final response names the memories behind every part."""
+    """The final response names the memories of every part."""
     llm = ScriptedLLM(lambda messages: SPLIT if "tool_name" in str(messages[-1].content) else "Both.")
     engine = SubQuestionQueryEngine.from_defaults(
         [tool_of(bank, streaming=streaming)],
@@ -109,7 +109,7 @@ def test_sub_questions_are_answered_each_with_its_sources(
 
 @pytest.mark.parametrize("kind", [FaithfulnessEvaluator, RelevancyEvaluator])
 def test_evaluators_judge_by_the_sources(bank: MemoryBank, kind: Any) -> None:
-    """They are shown the memories, and pass what the model passes."""
+    """Evaluators see the memories, and accept what the model accepts."""
     response = HindsightQueryEngine(bank).query(BEES)
     for verdict in ("YES", "NO"):
         llm = ScriptedLLM([verdict] * 4)
@@ -121,7 +121,7 @@ def test_evaluators_judge_by_the_sources(bank: MemoryBank, kind: Any) -> None:
 @WAYS
 @FACES
 def test_a_chat_engine_over_it_answers_turn_by_turn(bank: MemoryBank, streaming: bool, face: str) -> None:
-    """With a condensed question, streamed where the engine streams."""
+    """It works with a condensed question, and streams if the engine does."""
     chat = CondenseQuestionChatEngine.from_defaults(
         HindsightQueryEngine(bank, streaming=streaming), llm=ScriptedLLM(lambda _: BEES)
     )
@@ -147,7 +147,7 @@ def test_a_chat_engine_over_it_answers_turn_by_turn(bank: MemoryBank, streaming:
 )  # LlamaIndex's writer raises
 @FACES
 def test_a_stream_that_fails_is_no_answer(opener: Opener, light_config: HindsightConfig, face: str) -> None:
-    """Where the model is away, whoever reads is told by the exception; nothing waits for ever."""
+    """If the model is unavailable, the reader gets the exception and does not wait forever."""
     away = ModelUnavailable("scripted", "it is down")
     model = ScriptedModel(lambda _: away)
     engine = HindsightQueryEngine(remembering(opener, light_config, model), streaming=True)
@@ -169,7 +169,7 @@ def test_a_stream_that_fails_is_no_answer(opener: Opener, light_config: Hindsigh
 
 
 def stepping(tool: str, arguments: Any) -> list[Any]:
-    """The replies of a reflection that calls one tool, and then answers."""
+    """The replies of a reflection that calls one tool and then answers."""
     found = {"text": "It rains in Porto.", "based_on": [], "sufficient": True}
     return [
         {"thought": "outside", "tool": tool, "arguments": arguments},
@@ -194,7 +194,7 @@ async def aweather(city: str) -> str:
 def test_tools_of_llamaindex_are_called(
     opener: Opener, light_config: HindsightConfig, bank: MemoryBank, made: str, door: str
 ) -> None:
-    """Whatever LlamaIndex calls a tool, in its own form: by name, with its arguments, and the result goes to the model."""
+    """Any LlamaIndex tool is called by name with its arguments, and the model gets the result."""
     tools: dict[str, Any] = {
         "function": weather,
         "sync": FunctionTool.from_defaults(weather),
@@ -219,7 +219,7 @@ def test_tools_of_llamaindex_are_called(
 def test_a_failing_tool_of_llamaindex_is_told_to_the_model(
     opener: Opener, light_config: HindsightConfig
 ) -> None:
-    """As an error with its words, not as a result."""
+    """The model gets the failure as an error with its message, not as a result."""
     model = ScriptedModel(stepping("weather", {"city": "Atlantis"}))
     engine = HindsightQueryEngine(
         remembering(opener, light_config, model),
@@ -235,7 +235,7 @@ def test_a_failing_tool_of_llamaindex_is_told_to_the_model(
 def test_watchers_are_told_what_was_recalled(
     bank: MemoryBank, seen: Seen, streaming: bool, face: str
 ) -> None:
-    """Once a question: ids, scores and channels, and never a memory's text."""
+    """One event per question: ids, scores and channels, but no memory text."""
     engine = HindsightQueryEngine(bank, streaming=streaming)
 
     async def run() -> None:
@@ -254,7 +254,7 @@ def test_watchers_are_told_what_was_recalled(
 
 
 def test_answers_are_those_of_a_moment(bank: MemoryBank) -> None:
-    """`as_of` goes through to the bank: before anything was said nothing is known."""
+    """`as_of` is passed to the bank: before the first memory nothing is known."""
     known = HindsightQueryEngine(bank).query(BEES)
     before = HindsightQueryEngine(bank, as_of="1999-01-01").query(BEES)
     assert known.source_nodes
@@ -273,14 +273,14 @@ def test_answers_are_those_of_a_moment(bank: MemoryBank) -> None:
     ],
 )
 def test_unusable_options_are_refused_when_it_is_made(bank: MemoryBank, option: str, given: Any) -> None:
-    """By name; a tag given as a bare string is not a list of its letters."""
+    """The error names the option; a tag passed as a string is not a list of its letters."""
     name = {"response_schema": "output_cls"}.get(option, option)
     with pytest.raises(InvalidRequest, match=option):
         HindsightQueryEngine(bank, **{name: given})
 
 
 def test_an_agent_asks_it_from_several_turns_at_once(bank: MemoryBank) -> None:
-    """Parallel runs of one agent in one loop, each with its own tool call and answer."""
+    """Concurrent runs of one agent in one loop get their own tool calls and answers."""
     agent = FunctionAgent(
         tools=[tool_of(bank, streaming=False)],
         llm=ScriptedLLM(

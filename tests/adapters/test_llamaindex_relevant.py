@@ -1,5 +1,7 @@
-"""What a user of LlamaIndex expects of what memory puts into a prompt: nothing where it knows nothing, lists whole or marked
-cut. Written from the purpose alone, with the packaged models."""
+"""Memories in prompts of LlamaIndex users: none about unknown topics, and lists that are complete or marked as cut.
+
+Written without knowledge of the code, with the packaged models.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ names = count()
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Hindsight]:
-    """One engine with the models of a plain installation: how relevant a memory is, is a matter of the embedder."""
+    """One engine with the models of a plain installation, because relevance depends on the embedder."""
     with Hindsight.open(":memory:", config=LIGHT, clock=FrozenClock(ASKED_AT)) as opened:
         yield opened
 
@@ -68,12 +70,12 @@ def bank(engine: Hindsight) -> MemoryBank:
 
 @pytest.fixture(scope="module")
 def known(engine: Hindsight) -> MemoryBank:
-    """The same life, for tests that only read."""
+    """The same simulated life, for tests that only read."""
     return live(engine.bank("ines"))
 
 
 class Agent:
-    """A FunctionAgent with a memory of one session, and the prompts that its model was given."""
+    """A FunctionAgent with the memory of one session, and the prompts of its model."""
 
     def __init__(
         self, holder: str, bank: MemoryBank, *, tokens: int = 2048, parrots: bool = False, **options: Any
@@ -95,14 +97,16 @@ class Agent:
 
 
 def bare(*said: str) -> str:
-    """A prompt of those messages without a word of memory."""
+    """A prompt of these messages without memories."""
     return "\n".join([SYSTEM, *said])
 
 
 @HOLDERS
 def test_memory_keeps_silent_until_it_knows_something(bank: MemoryBank, holder: str) -> None:
-    """A question about something never mentioned reaches the model as it was asked; a later one is answered from memory,
-    and after that memory is silent again. The bank is small, and would be shown whole as core memory."""
+    """A question about an unknown topic reaches the model unchanged; a later one is answered from memory, and then memory is silent again.
+
+    The bank contains more than core memory, which would be shown as a whole.
+    """
     agent = Agent(holder, bank, recall_options={"include_core": False})
     assert agent.ask(NEVER_MENTIONED[0]) == bare(NEVER_MENTIONED[0])
     assert "Rovaniemi" in agent.ask("Where does my sister Vilma live?", "s2")
@@ -113,7 +117,7 @@ def test_memory_keeps_silent_until_it_knows_something(bank: MemoryBank, holder: 
 def test_most_questions_about_the_unknown_render_nothing_and_all_others_their_answer(
     bank: MemoryBank, holder: str
 ) -> None:
-    """Half of the unknown at least stay empty, and no answer is lost for it."""
+    """At least half of the unknown questions get no memories, and no answer is lost for it."""
     agent = Agent(holder, bank, recall_options={"include_core": False})
     silent = [asked for at, asked in enumerate(NEVER_MENTIONED) if agent.ask(asked, f"n{at}") == bare(asked)]
     lost = [
@@ -125,7 +129,7 @@ def test_most_questions_about_the_unknown_render_nothing_and_all_others_their_an
 
 @HOLDERS
 def test_a_list_comes_whole_whatever_the_memories_may_cost(bank: MemoryBank, holder: str) -> None:
-    """Every to-do that is open stands in the prompt, one that was dropped does not, and the list says that it is whole."""
+    """The prompt contains every open to-do and no dropped one, and the list says that it is complete."""
     prompt = Agent(holder, bank, tokens=60).ask(ALL_TODOS)
     assert missing_todos(prompt) == []
     assert "canoe" not in prompt
@@ -135,7 +139,7 @@ def test_a_list_comes_whole_whatever_the_memories_may_cost(bank: MemoryBank, hol
 
 @HOLDERS
 def test_a_sum_has_every_purchase_of_its_week(bank: MemoryBank, holder: str) -> None:
-    """Each amount that was spent on food since Monday is in the prompt of who asks for their sum."""
+    """The prompt for their sum contains each amount spent on food since Monday."""
     prompt = Agent(holder, bank, tokens=60).ask(FOOD)
     assert [value for value in FOOD_THIS_WEEK if value not in prompt] == []
 
@@ -152,7 +156,7 @@ def test_a_table_that_does_not_fit_says_how_much_of_it_is_shown(engine: Hindsigh
 
 @HOLDERS
 def test_a_list_grows_and_shrinks_with_the_conversation(opener: Opener, holder: str) -> None:
-    """What a model extracted from one session stands in the list of the next, until it was forgotten; any embedder will do."""
+    """A record extracted from one session is in the list of the next, until it is forgotten; any embedder works."""
     bank = opener(config=LIGHT, model=ScriptedModel(noted_todos)).bank("ines")
     agent = Agent(holder, bank, tokens=30)
     for at, job in enumerate(["wax the skis", "mend the net", "oil the hinges"]):
@@ -168,7 +172,7 @@ def test_a_list_grows_and_shrinks_with_the_conversation(opener: Opener, holder: 
 
 @HOLDERS
 def test_a_table_that_was_shown_is_not_retained_as_news(bank: MemoryBank, holder: str) -> None:
-    """An agent that repeats the list as it was shown adds nothing to memory."""
+    """An agent that repeats the list adds nothing to memory."""
     before = {unit.id for unit in bank.iterate_units()}
     agent = Agent(holder, bank, tokens=60, parrots=True)
     assert "plumber" in agent.ask(ALL_TODOS)
@@ -178,7 +182,7 @@ def test_a_table_that_was_shown_is_not_retained_as_news(bank: MemoryBank, holder
 
 @HOLDERS
 def test_what_a_caller_says_of_recall_wins(bank: MemoryBank, holder: str) -> None:
-    """Who asks for every memory that was found gets it, and who wants no tables gets none."""
+    """A caller can request all memories that were found, or no tables."""
     options: dict[str, Any] = {"relevance": "all", "include_records": False}
     agent = Agent(holder, bank, tokens=60, recall_options=options)
     assert missing_todos(agent.ask(ALL_TODOS))
@@ -187,7 +191,7 @@ def test_what_a_caller_says_of_recall_wins(bank: MemoryBank, holder: str) -> Non
 
 @FACES
 def test_a_query_engine_is_given_nothing_of_the_unknown(known: MemoryBank, face: str) -> None:
-    """RetrieverQueryEngine answers "Empty Response" without asking its model; of what is known it shows the answer."""
+    """RetrieverQueryEngine answers "Empty Response" without a model call; for a known topic, its prompt contains the answer."""
     llm = ScriptedLLM(lambda _: "Noted.")
     engine = RetrieverQueryEngine.from_args(HindsightRetriever(known), llm=llm)
     nothing = answered(engine, NEVER_MENTIONED[0], face)
@@ -211,8 +215,7 @@ def test_a_query_engine_is_given_a_list_whole(known: MemoryBank, face: str) -> N
 @FACES
 @every_row("asked", [NEVER_MENTIONED[2], "What does Ines still have to do?", FOOD])
 def test_a_given_k_is_exactly_k_memories(known: MemoryBank, face: str, asked: str) -> None:
-    """Whoever asks for three nodes gets three, each of them a memory, however little they say about the question, and
-    where a list would be shown too."""
+    """A caller that asks for three nodes gets three memories, however weakly they match, and no list."""
     nodes = retrieved(HindsightRetriever(known, k=3), asked, face)
     assert len(nodes) == 3
     assert all(known.get(node.node_id) for node in nodes)
@@ -220,8 +223,7 @@ def test_a_given_k_is_exactly_k_memories(known: MemoryBank, face: str, asked: st
 
 @FACES
 def test_without_k_a_retriever_gives_what_is_likely_to_help(known: MemoryBank, face: str) -> None:
-    """Nothing on what was never mentioned, less than the whole bank on what was; a list whole, in front, as one node, and
-    no score of it below a memory's."""
+    """Nothing for an unknown topic, less than the whole bank for a known one, and a complete list first, as one node with the highest score."""
     retriever = HindsightRetriever(known)
     assert retrieved(retriever, NEVER_MENTIONED[0], face) == []
     answering = retrieved(retriever, "Where does my sister Vilma live?", face)
@@ -236,7 +238,7 @@ def test_without_k_a_retriever_gives_what_is_likely_to_help(known: MemoryBank, f
 
 
 def test_fusion_keeps_a_list_once(known: MemoryBank) -> None:
-    """Two retrievers of one bank behind LlamaIndex's fusion show the list once, with every row."""
+    """Two retrievers of one bank in LlamaIndex's fusion return the list once, with every row."""
     two = [HindsightRetriever(known), HindsightRetriever(known, budget="high")]
     fusion = QueryFusionRetriever(two, llm=ScriptedLLM(), num_queries=1, use_async=False, similarity_top_k=50)
     nodes = fusion.retrieve(ALL_TODOS)
@@ -246,8 +248,10 @@ def test_fusion_keeps_a_list_once(known: MemoryBank) -> None:
 
 @FACES
 def test_a_chat_engine_of_a_retriever_and_a_memory_keeps_silent(bank: MemoryBank, face: str) -> None:
-    """ContextChatEngine over the retriever, with the chat's memory beside it: neither says a word of the unknown. Without a
-    node the engine says "Empty Response" and asks no model, as it does with every retriever; one that fills up is asked for."""
+    """ContextChatEngine with the retriever and the chat's memory adds nothing about an unknown topic.
+
+    Without a node the engine answers "Empty Response" without a model call, as with every retriever.
+    """
     llm = ScriptedLLM(lambda _: "Noted.")
     memory = HindsightMemory(bank, session_id=f"{bank.name}-chat")
     chat = ContextChatEngine.from_defaults(retriever=HindsightRetriever(bank), memory=memory, llm=llm)
@@ -267,7 +271,7 @@ def test_a_chat_engine_of_a_retriever_and_a_memory_keeps_silent(bank: MemoryBank
 
 @pytest.mark.parametrize("asked", [NEVER_MENTIONED[0], ALL_TODOS])
 def test_an_agent_that_looks_memory_up_itself_is_told(known: MemoryBank, asked: str) -> None:
-    """A tool says that nothing was found, or shows the whole list."""
+    """A tool says that nothing was found, or shows the complete list."""
 
     def replies(messages: list[ChatMessage]) -> Reply:
         return "Noted." if messages[-1].role == "tool" else calling("recall_memories", query=asked)

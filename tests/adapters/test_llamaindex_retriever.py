@@ -1,4 +1,4 @@
-"""The LlamaIndex retriever as a user meets it: in query engines, in fusion, sync and async."""
+"""The LlamaIndex retriever in query engines and fusion, sync and async."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TALK = [
 
 @pytest.fixture
 def bank(light: Hindsight) -> MemoryBank:
-    """A bank that knows of a kayak and a tent."""
+    """A bank with memories of a kayak and a tent."""
     bank = light.bank("alice")
     bank.retain(TALK, thread="chat")
     return bank
@@ -62,7 +62,7 @@ def texts(nodes: list[NodeWithScore]) -> list[str]:
 
 
 def test_nodes_are_the_memories_in_order_with_their_ids_and_scores(bank: MemoryBank) -> None:
-    """A citation by node id leads to the memory; the best comes first; scores are finite and fall."""
+    """A node id is the memory's id; the best node comes first; scores are finite and descending."""
     nodes = HindsightRetriever(bank).retrieve("What is the kayak called?")
     recalled = bank.recall("What is the kayak called?").units
     assert [found.node.node_id for found in nodes] == [found.unit.id for found in recalled]
@@ -73,7 +73,7 @@ def test_nodes_are_the_memories_in_order_with_their_ids_and_scores(bank: MemoryB
 
 
 def test_both_faces_of_a_bank_give_the_same_nodes_sync_and_async(bank: MemoryBank) -> None:
-    """A user may pass a bank of either face and call retrieve or aretrieve: ids, texts and scores agree."""
+    """A bank of either API works with retrieve and aretrieve: ids, texts and scores are equal."""
     expected = seen(HindsightRetriever(bank).retrieve("red kayak"))
     assert expected[0][1] == "Alice: I bought a red kayak yesterday."
     for face in (bank, bank.asynchronous):
@@ -99,7 +99,7 @@ def test_one_retriever_serves_many_loops_threads_and_a_running_loop(bank: Memory
 
 
 def test_the_model_reads_text_and_date_and_an_embedder_the_text_alone(bank: MemoryBank) -> None:
-    """Prompts carry no bookkeeping, yet everything is there for code that wants it."""
+    """Prompts contain no internal data, but code can read it."""
     node = HindsightRetriever(bank, k=1).retrieve("red kayak")[0].node
     assert node.get_content(MetadataMode.EMBED) == "Alice: I bought a red kayak yesterday."
     told = node.get_content(MetadataMode.LLM)
@@ -134,7 +134,7 @@ def test_a_document_is_the_source_of_its_nodes_and_keeps_its_metadata(bank: Memo
 
 
 def test_options_reach_the_engine(bank: MemoryBank) -> None:
-    """Limits, networks and tags given to the retriever are those used; wrong ones are named."""
+    """Limits, networks and tags passed to the retriever are used; the error for a wrong one names it."""
     bank.retain([{"role": "assistant", "content": "A kayak needs care."}])
     bank.retain("The club kayak is green.", tags=["club"])
 
@@ -150,13 +150,13 @@ def test_options_reach_the_engine(bank: MemoryBank) -> None:
 
 
 def test_an_engine_in_place_of_a_bank_is_refused_at_once(light: Hindsight) -> None:
-    """The usual slip says what to pass instead."""
+    """The error for the usual mistake says what to pass instead."""
     with pytest.raises(InvalidRequest, match=r"engine\.bank\(name\)"):
         HindsightRetriever(light)  # type: ignore[arg-type]
 
 
 def test_a_query_engine_answers_from_memories_sync_and_async(bank: MemoryBank) -> None:
-    """RetrieverQueryEngine puts dated memories into the prompt (MockLLM echoes it) and returns them as sources."""
+    """RetrieverQueryEngine inserts dated memories into the prompt (MockLLM echoes it) and returns them as sources."""
     engine = RetrieverQueryEngine.from_args(HindsightRetriever(bank, k=2), llm=MockLLM())
     for response in (engine.query("red kayak?"), asyncio.run(engine.aquery("red kayak?"))):
         assert "date: happened on Friday, May 3, 2024\n\nAlice: I bought a red kayak yesterday." in str(
@@ -168,7 +168,7 @@ def test_a_query_engine_answers_from_memories_sync_and_async(bank: MemoryBank) -
 
 @every_row("mode", ["reciprocal_rerank", "relative_score", "dist_based_score", "simple"])
 def test_fusion_with_another_retriever_keeps_one_node_a_memory(bank: MemoryBank, mode: str) -> None:
-    """QueryFusionRetriever merges by node id in every mode; a memory found twice comes once."""
+    """QueryFusionRetriever merges by node id in every mode; a memory found twice is returned once."""
     leaves: list[BaseRetriever] = [HindsightRetriever(bank), HindsightRetriever(bank.asynchronous, k=1)]
     fusion = QueryFusionRetriever(
         leaves, llm=MockLLM(), mode=mode, num_queries=1, similarity_top_k=5, use_async=False
@@ -180,7 +180,7 @@ def test_fusion_with_another_retriever_keeps_one_node_a_memory(bank: MemoryBank,
 
 
 def test_postprocessors_and_callbacks_work_as_for_any_retriever(bank: MemoryBank) -> None:
-    """Scores can be cut off by a postprocessor; LlamaIndex's callback manager sees the retrieval."""
+    """A postprocessor can filter by score; LlamaIndex's callback manager reports the retrieval."""
     debug = LlamaDebugHandler(print_trace_on_end=False)
     nodes = HindsightRetriever(bank, callback_manager=CallbackManager([debug])).retrieve(
         QueryBundle("red kayak")
@@ -191,12 +191,12 @@ def test_postprocessors_and_callbacks_work_as_for_any_retriever(bank: MemoryBank
 
 
 def test_an_empty_bank_gives_no_nodes(light: Hindsight) -> None:
-    """A new user's first question retrieves nothing and breaks nothing."""
+    """A new user's first question retrieves nothing and does not fail."""
     assert HindsightRetriever(light.bank("new")).retrieve("anything?") == []
 
 
 def test_a_query_engine_on_real_backends(real: Hindsight) -> None:
-    """The same on Chroma and Lucene on disk."""
+    """The same with Chroma and Lucene on disk."""
     bank = real.bank("alice")
     bank.retain(TALK)
     assert real.doctor().backends.items() >= {"vectors": "chroma", "keywords": "Lucene"}.items()

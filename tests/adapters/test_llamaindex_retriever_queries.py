@@ -1,4 +1,4 @@
-"""What LlamaIndex's parts do with a retriever's question and nodes: vectors in bundles, merging, sorting, watching."""
+"""LlamaIndex's parts around a retriever: vectors in bundles, merging, sorting, instrumentation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def bank(light: Hindsight) -> MemoryBank:
 
 @pytest.fixture
 def events() -> Iterator[list[BaseEvent]]:
-    """What LlamaIndex's instrumentation tells."""
+    """The events of LlamaIndex's instrumentation."""
     told: list[BaseEvent] = []
 
     class Recording(BaseEventHandler):  # type: ignore[misc] # mypy does not follow LlamaIndex
@@ -68,7 +68,7 @@ def texts(nodes: list[NodeWithScore]) -> list[str]:
 
 
 def test_the_bundles_vector_is_used_and_the_bundle_left_alone(bank: MemoryBank) -> None:
-    """What was embedded already is not embedded again, and the next retriever gets the bundle as it was."""
+    """A question that has a vector is not embedded again, and the next retriever gets the bundle unchanged."""
     bundle = QueryBundle("Who is it?", embedding=vector("Cy grows figs"))
     before = deepcopy(bundle)
     retriever = HindsightRetriever(bank, min_scores={"semantic": 0.5})
@@ -82,7 +82,7 @@ def test_the_bundles_vector_is_used_and_the_bundle_left_alone(bank: MemoryBank) 
 
 
 def test_other_texts_are_embedded_as_hyde_asks(bank: MemoryBank) -> None:
-    """HyDE embeds a made-up answer beside the question: their mean vector finds what the answer is about."""
+    """HyDE embeds an invented answer in addition to the question: the mean of their vectors finds the real answer."""
     hyde = HyDEQueryTransform(llm=ScriptedLLM(["Cy grows figs."] * 2), include_original=False)
     plain = HindsightRetriever(bank, min_scores={"semantic": 0.5})
     asked = TransformRetriever(plain, hyde)
@@ -93,7 +93,7 @@ def test_other_texts_are_embedded_as_hyde_asks(bank: MemoryBank) -> None:
 
 
 def test_another_legs_vector_is_not_taken_for_the_banks(bank: MemoryBank) -> None:
-    """VectorIndexRetriever writes the vector of its own model into the bundle that fusion shares among its legs."""
+    """VectorIndexRetriever writes its own model's vector into the bundle that fusion shares among its retrievers."""
     index = VectorStoreIndex([TextNode(text="A lighthouse.")], embed_model=MockEmbedding(embed_dim=8))
     legs = [index.as_retriever(), HindsightRetriever(bank)]
     for way in ("sync", "async"):
@@ -109,7 +109,7 @@ def test_another_legs_vector_is_not_taken_for_the_banks(bank: MemoryBank) -> Non
 
 
 def test_a_memory_found_by_two_questions_is_one_node(bank: MemoryBank) -> None:
-    """Fusion with made-up questions merges by a hash of text and metadata, which must not depend on the question."""
+    """Fusion with generated questions merges by a hash of text and metadata, which must not depend on the question."""
     retriever = HindsightRetriever(bank)
     one, other = retriever.retrieve(QUESTION), retriever.retrieve("Which pianos, and what of bees?")
     shared = {node.node.hash for node in one} & {node.node.hash for node in other}
@@ -125,7 +125,7 @@ def test_a_memory_found_by_two_questions_is_one_node(bank: MemoryBank) -> None:
 
 
 def test_bare_nodes_merge_with_another_retrievers(bank: MemoryBank) -> None:
-    """With `metadata_keys=()` a memory and a BM25 leg's node of the same text are one; a chosen key stays."""
+    """With `metadata_keys=()` a memory and a BM25 node with the same text are merged; selected keys are kept."""
     nodes = [TextNode(text=text) for text in (BEES, PIANOS, FIGS)]
     bm25 = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=3)
     fused = QueryFusionRetriever(
@@ -143,7 +143,7 @@ def test_bare_nodes_merge_with_another_retrievers(bank: MemoryBank) -> None:
 
 
 def test_the_source_is_llamaindexs_document(light: Hindsight) -> None:
-    """A memory of a LlamaIndex document leads back to it, and carries its metadata with its types."""
+    """A memory of a LlamaIndex document refers to the document, and has its metadata with their types."""
     document = LlamaIndexDocument(
         text="The lake froze in May.", id_="lake.md", metadata={"page": 3, "draft": False}
     )
@@ -157,7 +157,7 @@ def test_the_source_is_llamaindexs_document(light: Hindsight) -> None:
 
 @given(st.lists(st.floats(-1e6, 1e6), max_size=8))
 def test_scores_never_rise_and_the_order_stays(scores: list[float]) -> None:
-    """Parts that sort by score, as fusion does, keep the order of the bank whatever its scores are."""
+    """Components that sort by score, such as fusion, keep the bank's order whatever its scores are."""
     units = [
         RecalledUnit(MemoryUnit(str(place), "b", "text", FactType.WORLD, EPOCH), score)
         for place, score in enumerate(scores)
@@ -169,7 +169,7 @@ def test_scores_never_rise_and_the_order_stays(scores: list[float]) -> None:
 
 
 def test_nodes_in_order_of_time_keep_their_scores(light: Hindsight) -> None:
-    """Whoever sorts them by score has them best first again."""
+    """Sorted by score, they are best first again."""
     bank = light.bank("garden")
     for day in (3, 1, 2):
         text = "Ann sells plums." if day == 3 else f"Ann saw {'plums ' * day}and other fruit."
@@ -186,7 +186,7 @@ def test_nodes_in_order_of_time_keep_their_scores(light: Hindsight) -> None:
 def test_watchers_are_told_of_each_retrieval_once(
     bank: MemoryBank, events: list[BaseEvent], way: str
 ) -> None:
-    """One start, one end and one recall each; the recall's event has ids, scores and ranks, and no text."""
+    """One start, one end and one recall each; the recall's event has ids, scores and ranks, but no text."""
     retriever = HindsightRetriever(bank)
     nodes = retriever.retrieve(QUESTION) if way == "sync" else asyncio.run(retriever.aretrieve(QUESTION))
     counted = [

@@ -1,6 +1,6 @@
-"""`use_memory=False`: a run without memory recalls nothing, stores nothing, and no later run remembers what it said."""
+"""`use_memory=False`: a run without memory recalls and stores nothing, and no later run stores its messages."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the contexts defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the contexts defined here.
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def texts(hindsight: Hindsight) -> list[str]:
 
 
 def test_a_graph_forgets_a_run_without_memory(light: Hindsight) -> None:
-    """The next run of the thread, which has memory, still sees its messages in the state and leaves them out."""
+    """The thread's next run, with memory, still has these messages in its state and skips them."""
     graph: Any = StateGraph(MemoryState)
     graph.add_node("recall", create_recall_node(light))
     graph.add_node("retain", create_retain_node(light))
@@ -62,7 +62,7 @@ def test_an_agent_without_memory_neither_shows_nor_keeps_any(light: Hindsight) -
 
 
 def test_a_sub_agent_recalls_and_retains_nothing(light: Hindsight) -> None:
-    """What a supervisor asks of it is not the user's word."""
+    """A supervisor's message to it is not the user's."""
     light.bank("ann").retain("I keep bees in Porto.")
     model = ScriptedModel(script=[AIMessage("Fine.")])
     agent: Any = create_agent(model, middleware=[HindsightMiddleware(light, roles=())])
@@ -80,14 +80,14 @@ def test_tools_say_that_memory_is_off(light: Hindsight) -> None:
 
 
 def test_what_is_no_truth_value_is_refused(light: Hindsight) -> None:
-    """A text "false" would else turn memory on."""
+    """The text "false" would otherwise turn memory on."""
     node = create_recall_node(light, bank="ann")
     with pytest.raises(InvalidRequest, match="use_memory"):
         node.invoke({"messages": [HumanMessage("Hi!")]}, {"configurable": {"use_memory": "false"}})
 
 
 def test_a_llamaindex_chat_turns_memory_off_and_on(light: Hindsight) -> None:
-    """What was put meanwhile is in the chat's history and in no memory."""
+    """Messages put meanwhile are in the chat's history but not in the bank."""
     memory = HindsightMemory(light.bank("ann"), session_id="s")
 
     def turn(said: str) -> None:

@@ -1,4 +1,4 @@
-"""What people have in langmem and mem0 comes along, with its times."""
+"""Memories are imported from langmem and mem0 with their times."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hindsight_integrations.migration import (
 
 @pytest.fixture
 def langmem_store() -> InMemoryStore:
-    """What langmem's tools, its manager and a profile of one's own schema leave in a store."""
+    """A store with data of langmem's tools, of its manager, and of a profile in a custom schema."""
     store = InMemoryStore()
     store.put(("memories", "alice"), "1", {"content": "Alice's sister Ana moved to Lisbon."})
     store.put(("memories", "alice"), "2", {"kind": "Memory", "content": {"content": "Alice paints barns."}})
@@ -45,7 +45,7 @@ def langmem_store() -> InMemoryStore:
 def test_langmem_comes_along_into_the_banks_of_its_users(
     light: Hindsight, langmem_store: InMemoryStore
 ) -> None:
-    """Tools' and managers' memories and profiles are found, with their times; what says nothing is reported."""
+    """Memories of tools and managers, and profiles, are imported with their times; empty ones are reported."""
     report = import_langmem(langmem_store, light, namespace=("memories",))
     assert (dict(report.banks), report.created, report.known) == ({"alice": 2, "bob": 1}, 3, 0)
     assert [(each.id, each.reason) for each in report.left_out] == [
@@ -66,7 +66,7 @@ def test_langmem_comes_along_into_the_banks_of_its_users(
 
 
 def test_the_same_import_twice_is_one_memory(light: Hindsight, langmem_store: InMemoryStore) -> None:
-    """And an item that changed since takes the place of its earlier text."""
+    """An item that has changed since replaces its earlier text."""
     bank = light.bank("one")
     first = import_langmem(langmem_store, bank)
     again = import_langmem(langmem_store, bank)
@@ -79,7 +79,7 @@ def test_the_same_import_twice_is_one_memory(light: Hindsight, langmem_store: In
 
 
 def test_a_dry_run_writes_nothing(light: Hindsight, langmem_store: InMemoryStore) -> None:
-    """It says what would come along, and into which banks."""
+    """The report lists what would be imported, and into which banks."""
     report = import_langmem(
         langmem_store, light, bank_of=lambda namespace: f"user-{namespace[-1]}", dry_run=True
     )
@@ -88,7 +88,7 @@ def test_a_dry_run_writes_nothing(light: Hindsight, langmem_store: InMemoryStore
 
 @pytest.mark.slow
 def test_many_items_come_page_by_page(light: Hindsight) -> None:
-    """1,203 items: none is missed between two pages, none comes twice; async as sync."""
+    """1,203 items: none is missed between two pages, and none is imported twice; sync and async."""
     store = InMemoryStore()
     for number in range(1_203):
         store.put(("m", "ann"), str(number), {"content": f"Ann bought stamp number {number}."})
@@ -130,7 +130,7 @@ MEM0: list[dict[str, Any]] = [
 
 
 def test_mem0_comes_along(light: Hindsight) -> None:
-    """By user, else agent; times with a zone, without one, and as numbers; metadata keep their types, categories are tags."""
+    """By user, else agent; times with a zone, without one, and as numbers; metadata keep their types, categories become tags."""
     report = import_mem0({"results": MEM0, "relations": []}, light)
     assert (dict(report.banks), report.created) == ({"ann": 1, "coach": 1, "bob": 1}, 3)
     assert [each.id for each in report.left_out] == ["mem0:a2", "mem0:c1", "mem0:c2", "number 6"]
@@ -148,7 +148,7 @@ def test_mem0_comes_along(light: Hindsight) -> None:
 
 
 def test_what_was_said_later_ends_what_was_said_before(light: Hindsight) -> None:
-    """Whatever order an export has, memories are retained in the order of their times."""
+    """Whatever the order of the export, memories are retained in the order of their times."""
     later = {"id": "2", "memory": "Ann moved to Oslo.", "user_id": "ann", "created_at": "2024-05-01"}
     earlier = {"id": "1", "memory": "Ann moved to Porto.", "user_id": "ann", "created_at": "2023-05-01"}
     asyncio.run(aimport_mem0([later, earlier], light.asynchronous))
@@ -158,7 +158,7 @@ def test_what_was_said_later_ends_what_was_said_before(light: Hindsight) -> None
 
 @pytest.mark.parametrize("lines", [False, True])
 def test_a_file_of_mem0(light: Hindsight, tmp_path: Path, lines: bool) -> None:
-    """JSON as `json.dump(get_all())` writes it, or a record a line."""
+    """JSON as written by `json.dump(get_all())`, or one record per line."""
     path = tmp_path / "export.json"
     path.write_text("\n".join(map(json.dumps, MEM0)) if lines else json.dumps({"results": MEM0}))
     assert import_mem0(path, light.bank("all")).created == 4
@@ -167,13 +167,13 @@ def test_a_file_of_mem0(light: Hindsight, tmp_path: Path, lines: bool) -> None:
 
 @every_row("wrong", [{"results": 5}, 5, b"x", {"memory": "x"}])
 def test_what_is_no_list_of_memories_is_refused(light: Hindsight, wrong: Any) -> None:
-    """With what would be taken."""
+    """The error says what to pass."""
     with pytest.raises(InvalidRequest, match="get_all"):
         import_mem0(wrong, light)
 
 
 def test_what_cannot_be_retained_is_reported_and_stops_nothing(light: Hindsight) -> None:
-    """One record with far too much metadata: the others come along."""
+    """One record has far too much metadata: the others are imported."""
     fat = {"id": "f", "memory": "Ann has a shed.", "user_id": "ann", "metadata": {"x": "y" * 100_000}}
     report = import_mem0([MEM0[0], fat, "no mapping"], light)  # type: ignore[list-item]
     assert (report.created, [each.id for each in report.left_out]) == (1, ["number 2", "mem0:f"])
@@ -191,7 +191,7 @@ def _item() -> Any:
 
 @given(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.dates()))
 def test_any_time_is_one_or_none(value: Any) -> None:
-    """Nothing that stands where a time should makes an import fail."""
+    """No value in place of a time makes an import fail."""
     found = moment(value)
     assert found is None or found.tzinfo is not None
 
@@ -203,5 +203,5 @@ def test_any_time_is_one_or_none(value: Any) -> None:
     )
 )
 def test_any_value_has_a_statement(value: Any) -> None:
-    """A text, be it empty."""
+    """The statement is a text, possibly empty."""
     assert isinstance(statement(value), str)

@@ -1,4 +1,4 @@
-"""What somebody who comes from langmem or mem0 expects of an import, written from its purpose alone."""
+"""What a user of langmem or mem0 expects of an import, written without knowledge of the code."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_dry_run_writes_nothing(light: Hindsight, face: str) -> None:
 
 
 WRONG: list[Any] = [
-    # a record that says nothing or belongs to nobody
+    # a record without text or owner
     {},
     {"id": "x", "memory": "", "user_id": "ann"},
     {"id": "x", "memory": "   ", "user_id": "ann"},
@@ -122,7 +122,7 @@ def test_a_record_that_cannot_come_is_reported_and_the_others_come(
     report = mem0(face, [record(1), wrong, record(2)], light)
     assert report.created == 2
     assert len(report.left_out) == 1
-    assert "owner" not in str(report.left_out).replace("no owner", "")  # no text of a memory in a report
+    assert "owner" not in str(report.left_out).replace("no owner", "")  # no memory text in a report
     assert len(texts(light, "ann")) == 2
 
 
@@ -150,7 +150,7 @@ def test_a_record_that_cannot_come_is_reported_and_the_others_come(
     ids=lambda fields: str(fields)[:40],
 )
 def test_odd_fields_end_no_import(light: Hindsight, fields: dict[str, Any]) -> None:
-    """Each comes along or is reported; nothing is raised, and the record after it comes."""
+    """Each record is imported or reported; nothing is raised, and the next record is imported."""
     report = import_mem0([record(1, **fields), record(2)], light)
     assert report.created + len(report.left_out) == 2
     assert "Ann paddled trip 2." in texts(light, "ann")
@@ -246,7 +246,7 @@ def test_times_of_langmem_come_along(light: Hindsight) -> None:
     store = InMemoryStore()
     store.put(("m", "ann"), "k", {"content": "Ann saw a bird."})
     long_ago = datetime(2022, 1, 2, 3, tzinfo=UTC)
-    item = store._data["m", "ann"]["k"]  # a store of years
+    item = store._data["m", "ann"]["k"]  # a store of several years
     item.created_at, item.updated_at = long_ago, long_ago + timedelta(days=1)
     import_langmem(store, light)
     (unit,) = light.bank("ann").iterate_units()

@@ -1,4 +1,4 @@
-"""Conversations as odd as clients send them, through nodes, middleware and LlamaIndex's memory: nothing raised, lost or doubled."""
+"""Unusual conversations through nodes, middleware and LlamaIndex's memory: nothing raised, lost or duplicated."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ STAMPS = st.one_of(
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[BaseMessage]:
-    """Messages of any role, content, id and time; every third or so states something that can be found again."""
+    """Messages of any role, content, id and time; about every third one contains a statement that can be found again."""
     made: list[BaseMessage] = []
     for number in range(draw(st.integers(1, 6))):
         told = draw(st.booleans())
@@ -96,7 +96,7 @@ def conversations(draw: st.DrawFn) -> list[BaseMessage]:
 
 
 def told(messages: Sequence[BaseMessage]) -> list[str]:
-    """What the messages state: the last wording of each."""
+    """The statements of the messages, each in its last wording."""
     return [str(each.content) for each in messages if str(each.content).startswith("My locker number")]
 
 
@@ -105,7 +105,7 @@ def kept(bank: Any) -> list[str]:
 
 
 def assert_kept(bank: Any, messages: Sequence[BaseMessage]) -> None:
-    """Nothing stated is lost, and nothing is kept more often than it was said."""
+    """No statement is lost, and none is stored more often than it was sent."""
     found, said = Counter(kept(bank)), Counter(told(messages))
     assert found.keys() == said.keys()
     assert found <= said

@@ -1,4 +1,4 @@
-"""Plots of results and banks: what each shows, in the caller's axes or a new figure."""
+"""Plots of results and banks: their content, in the caller's axes or a new figure."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def bank(light: Hindsight) -> MemoryBank:
 
 
 def texts(axes: Axes) -> list[str]:
-    """All that is written into a plot, labels of its axes included; it is drawn first, which reads formulas."""
+    """All texts in a plot, including axis labels; the plot is drawn first, which parses formulas."""
     axes.figure.canvas.draw()
     ticks = [*axes.get_xticklabels(), *axes.get_yticklabels()] if axes.axison else []
     labels = [*axes.texts, axes.title, *ticks]
@@ -121,7 +121,7 @@ def history() -> OpinionHistory:
 def test_a_memory_graph_goes_as_far_as_it_is_told(
     bank: MemoryBank, hops: int, numbers: list[str], names: set[str]
 ) -> None:
-    """A hop leads over memories to the entities they mention; whoever speaks is part of every memory and left out."""
+    """One hop leads over memories to the entities they mention; the speaker, who is part of every memory, is left out."""
     written = texts(plots.memory_graph(bank, "ana", hops=hops))
     assert [text for text in written if text.isdecimal()] == numbers
     assert names <= set(written)
@@ -170,7 +170,7 @@ def test_an_async_bank_is_told_how_to_be_drawn(bank: MemoryBank) -> None:
 
 
 def test_a_timeline_lists_memories_oldest_first(bank: MemoryBank) -> None:
-    """It takes what lists and recalls return; dollar signs stay what they are."""
+    """It accepts the results of lists and recalls; dollar signs are printed."""
     written = texts(plots.timeline(bank.units()))
     assert [text.replace(r"\$", "$") for text in written if text in written[-4:]] == [w for w, _ in FACTS]
     assert "Ana rows with Rui." in texts(plots.timeline(bank.recall("Rui")))
@@ -190,7 +190,7 @@ def test_a_timeline_tells_bars_mentions_and_endings_apart() -> None:
 
 
 def test_a_confidence_plot_steps_at_each_fact_that_counts() -> None:
-    """Formed at 0.70, up to 0.85, down to 0.55; what does not count moves nothing; a rewording is marked."""
+    """Formed at 0.70, up to 0.85, down to 0.55; facts that do not count change nothing; a rewording is marked."""
     axes = plots.confidence(history())
     assert np.asarray(axes.lines[0].get_ydata()).tolist() == [0.7, 0.85, 0.55, 0.55]
     assert [line.get_marker() for line in axes.lines[1:4]] == ["o", "^", "X"]
@@ -229,7 +229,7 @@ EMPTY: list[Callable[..., Axes]] = [
 
 @every_row("draw", EMPTY)
 def test_every_plot_draws_into_the_axes_it_is_given(draw: Callable[..., Axes]) -> None:
-    """Results without memories included, and nothing else is opened then."""
+    """This includes results without memories; no other figure is opened."""
     _, axes = plt.subplots()
     open_figures = plt.get_fignums()
     assert draw(ax=axes) is axes
@@ -246,13 +246,13 @@ def test_without_matplotlib_the_error_says_what_to_install(draw: Callable[..., A
 
 
 def test_importing_the_plots_does_not_import_matplotlib() -> None:
-    """Whoever never plots does not wait for it."""
+    """A program without plots does not load it."""
     script = "import sys; from hindsight_integrations import plots; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_the_example_of_a_notebook_in_the_readme_runs(bank: MemoryBank) -> None:
-    """It draws its plots; pandas is a stand-in here."""
+    """It draws its plots; pandas is replaced here."""
     readme = (Path(__file__).resolve().parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     (code,) = [block for block in blocks if "import plots" in block]

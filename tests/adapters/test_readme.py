@@ -1,4 +1,4 @@
-"""README's examples run as pasted, and README stays short."""
+"""README's examples run unchanged, and README stays short."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     ],
 )
 def test_an_example_runs_as_pasted(tmp_path: Path, number: int, prints: str) -> None:
-    """In a fresh process, with the default models, into an empty directory."""
+    """In a new process, with the default models and an empty directory."""
     folder = tmp_path / str(number)
     folder.mkdir()
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""A memory behind `hindsight-memory serve`, as its clients meet it."""
+"""A memory behind `hindsight-memory serve`, seen by its clients."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def guarded(light: Hindsight) -> Iterator[str]:
 
 
 def test_a_client_and_the_engine_see_one_memory(light: Hindsight, there: Hindsight) -> None:
-    """What one retains the other recalls, with equal results: units, scores, ranks, trace and query."""
+    """One recalls what the other retains, with equal results: units, scores, ranks, trace and query."""
     there.bank("alice").retain(
         [Message(LISBON, id="1"), Message("I paid 12 euro for lunch.", id="2")], thread="t"
     )
@@ -94,7 +94,7 @@ def test_a_client_and_the_engine_see_one_memory(light: Hindsight, there: Hindsig
 
 
 def test_async_clients_do_the_same(url: str) -> None:
-    """The async API serves an event loop, streams and iterates."""
+    """The async API works in an event loop, streams and iterates."""
 
     async def talk() -> list[object]:
         async with AsyncHindsight.connect(url) as hindsight:
@@ -161,7 +161,7 @@ def test_a_forgotten_bank_stays_forgotten(there: Hindsight) -> None:
 
 
 def test_a_closed_client_is_closed(url: str) -> None:
-    """A closed client names what happened; the server and other clients go on."""
+    """The error of a closed client says so; the server and other clients continue."""
     first, second = Hindsight.connect(url), Hindsight.connect(url)
     bank = first.bank("alice")
     first.close()
@@ -172,7 +172,7 @@ def test_a_closed_client_is_closed(url: str) -> None:
 
 
 def test_a_server_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a server, and before something else than ours, the error names the address."""
+    """If there is no server, or another program answers, the error names the address."""
     monkeypatch.setattr(remote, "ATTEMPTS", 1)
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -183,7 +183,7 @@ def test_a_server_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPat
 
 
 def test_profiles_and_framework_objects_are_sent(there: Hindsight) -> None:
-    """`with_profile`, LangChain's messages, and LlamaIndex's nodes mean what they mean in process."""
+    """`with_profile`, LangChain's messages, and LlamaIndex's nodes work as in the same process."""
     bank = there.bank("alice")
     messages = [HumanMessage(LISBON, id="1"), AIMessage("Noted.", id="2")]
     assert bank.threads.follow(messages, thread="t").created > 0
@@ -206,7 +206,7 @@ def test_items_are_filtered_by_the_clients_function(there: Hindsight) -> None:
 
 
 def test_langgraph_nodes_take_a_client(there: Hindsight) -> None:
-    """A graph whose nodes use a server remembers from one thread to the next, by invoke and ainvoke."""
+    """A graph whose nodes use a server remembers across threads, with invoke and ainvoke."""
     graph = StateGraph(MemoryState, input_schema=MessagesState)
     graph.add_node("recall", create_recall_node(there))
     graph.add_node(
@@ -231,7 +231,7 @@ def test_langgraph_nodes_take_a_client(there: Hindsight) -> None:
 
 
 def test_llamaindex_memory_takes_a_client_and_finds_it_again(there: Hindsight, url: str) -> None:
-    """A chat memory needs a chat store, and is restored from its dict in a process that is connected."""
+    """A chat memory needs a chat store, and is restored from its dict in a connected process."""
     bank = there.bank("alice")
     with pytest.raises(InvalidRequest, match="chat_store"):
         HindsightMemory(bank=bank)
@@ -243,7 +243,7 @@ def test_llamaindex_memory_takes_a_client_and_finds_it_again(there: Hindsight, u
 
 
 def test_a_token_admits_to_its_banks_only(guarded: str) -> None:
-    """A token sees the banks that it includes, and neither lists, reads, creates nor erases others."""
+    """A token gives access to its banks; others can be neither listed, read, created nor erased."""
     with Hindsight.connect(guarded, token=ALL) as owner, Hindsight.connect(guarded, token=TEAM) as team:
         owner.bank("bob").retain("Bob's secret.")
         team.bank("team-1").retain(LISBON)
@@ -266,7 +266,7 @@ def test_a_token_admits_to_its_banks_only(guarded: str) -> None:
 
 
 def test_without_a_token_nothing_is_answered(guarded: str) -> None:
-    """A wrong or missing token is refused on every path except health and version."""
+    """A wrong or missing token is rejected on every path except health and version."""
     for token in (None, "a-token-for-nobody", "x"):
         with pytest.raises(AccessDenied, match="token"):
             Hindsight.connect(guarded, token=token)
@@ -282,7 +282,7 @@ def test_without_a_token_nothing_is_answered(guarded: str) -> None:
 
 
 def test_the_routes_of_the_hindsight_server_keep_to_the_token(guarded: str) -> None:
-    """Other banks' ids, and ids that try to leave the path, are refused before a bank is looked up."""
+    """Ids of other banks, and ids that try to leave the path, are rejected before a bank is looked up."""
     headers = {"Authorization": f"Bearer {TEAM}"}
     with httpx.Client(base_url=guarded, headers=headers) as client:
         for bank in ("bob", "..%2Fbob", "team", "Alice", "alice%00"):
@@ -291,11 +291,32 @@ def test_the_routes_of_the_hindsight_server_keep_to_the_token(guarded: str) -> N
         assert client.post(f"{BANKS}/alice/memories/recall", json={"query": ANSWER}).json()["results"] == []
 
 
+def test_memories_are_listed_in_pages(there: Hindsight, url: str) -> None:
+    """Newest first, each memory on one page; filters by text, document and state have a total of their own."""
+    bank = there.bank("alice")
+    for day in range(1, 8):
+        bank.retain(f"Alice ran {day} km.", timestamp=f"2024-05-0{day}", document_id=f"day-{day}")
+    bank.withdraw(bank.units(limit=1).units[0].id)
+    with httpx.Client(base_url=url) as client:
+
+        def listed(**query: Any) -> tuple[list[str], int]:
+            answer = client.get(f"{BANKS}/alice/memories/list", params={"limit": 4, **query}).json()
+            return [item["text"] for item in answer["items"]], answer["total"]
+
+        assert listed() == ([f"Alice ran {day} km." for day in (7, 6, 5, 4)], 6)
+        assert listed(offset=4) == ([f"Alice ran {day} km." for day in (3, 2)], 6)
+        assert listed(offset=6) == ([], 6)
+        assert listed(q="ALICE", offset=4) == ([f"Alice ran {day} km." for day in (3, 2)], 6)
+        assert listed(document_id="day-3") == (["Alice ran 3 km."], 1)
+        assert listed(state="invalidated") == (["Alice ran 1 km."], 1)
+
+
 def test_a_server_without_tokens_answers_only_to_this_machine(url: str) -> None:
-    """Pages of other sites cannot reach it through the user's browser, and it refuses to listen elsewhere."""
+    """Pages of other sites cannot reach it through the user's browser, and it does not listen on other addresses."""
     with httpx.Client(base_url=url) as client:
         assert client.get(BANKS, headers={"Host": "attacker.example"}).status_code == 403
         assert client.get(BANKS, headers={"Origin": "http://attacker.example"}).status_code == 403
+        assert client.get(BANKS, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
         assert client.get(BANKS, headers={"Host": "[::1"}).status_code == 400
         assert client.get(BANKS, headers={"Origin": "http://["}).status_code == 400
         assert client.get(BANKS).status_code == 200
@@ -308,7 +329,7 @@ def test_a_server_without_tokens_answers_only_to_this_machine(url: str) -> None:
 
 
 def test_large_and_slow_requests_are_refused(light: Hindsight) -> None:
-    """A body over the limit, announced or not, is refused; a client that stops sending is not waited for."""
+    """A body over the limit, announced or not, is rejected; the server does not wait for a client that stops sending."""
     with served(light, limits=Limits(body=1000, body_s=0.2)) as url:
         with httpx.Client(base_url=url) as client:
             announced = client.post(remote.CALL_PATH, content=b"x" * 1001)
@@ -328,7 +349,7 @@ def test_large_and_slow_requests_are_refused(light: Hindsight) -> None:
 
 
 def test_a_busy_server_asks_clients_to_wait(light: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Above its limit a server answers 429 with Retry-After; `connect` sends the call again, and nothing is lost."""
+    """Above its limit a server answers 429 with Retry-After; `connect` repeats the call, and nothing is lost."""
     monkeypatch.setattr(remote, "LONGEST_WAIT", 0.05)
     entered, leave = threading.Event(), threading.Event()
     real = light.asynchronous.doctor
@@ -356,7 +377,7 @@ def test_a_busy_server_asks_clients_to_wait(light: Hindsight, monkeypatch: pytes
 
 
 def test_a_call_without_end_is_cancelled(light: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call over the time limit is answered with 504, and the server goes on."""
+    """A call over the time limit is answered with 504, and the server continues."""
 
     async def endless(**options: Any) -> Any:
         await asyncio.Event().wait()
@@ -384,13 +405,13 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_hostile_body_creates_nothing(text: str) -> None:
-    """What is not a value of the package's model is an InvalidRequest, whatever type it names."""
+    """A value that is not one of the package's model is an InvalidRequest, whatever type it names."""
     with pytest.raises(InvalidRequest):
         wire.read(text)
 
 
 def test_a_token_file_is_checked(tmp_path: Path) -> None:
-    """A file without a table, with a short token or without banks is refused, and no token is shown."""
+    """A file without a table, with a short token or without banks is rejected, and no error contains a token."""
     file = tmp_path / "tokens.toml"
     file.write_text('[tokens]\n"0123456789abcdef" = ["alice", "team-*"]\n')
     access = Tokens.read(file).access("Bearer 0123456789abcdef")
@@ -419,7 +440,7 @@ JUNK = (
 
 
 def test_no_argument_of_a_call_breaks_the_server(url: str) -> None:
-    """Each parameter of each method, given something else than it takes, is answered below 500."""
+    """A wrong value for any parameter of any method is answered with a status below 500."""
     broken: dict[str, str] = {}
     with httpx.Client(base_url=url) as client:
         client.put(f"{BANKS}/alice", json={})

@@ -1,4 +1,4 @@
-"""A served memory used by several processes, and killed."""
+"""A served memory used by several processes, some of which are killed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ import pytest
 from hindsight_integrations import Hindsight, MemoryBank, Message
 from hindsight_integrations.errors import LedgerUnreachable
 
-pytestmark = pytest.mark.slow  # each test starts processes, which import for seconds
+pytestmark = pytest.mark.slow  # each test starts processes, whose imports take seconds
 
 CLIENTS, MESSAGES = 4, 10
 LIGHT = {"HINDSIGHT_VECTORS": "exact", "HINDSIGHT_KEYWORDS": "fts5"}
 
-# What one of four web workers does: a graph whose nodes use the served memory.
+# The code of one of four web workers: a graph whose nodes use the served memory.
 WORKER = """
     import sys
     from langchain_core.messages import AIMessage, HumanMessage
@@ -50,7 +50,7 @@ WORKER = """
 
 @contextmanager
 def serving(path: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A server of a directory in a process of its own, with its address."""
+    """A server of a directory in a separate process, with its address."""
     command = [sys.executable, "-m", "hindsight_integrations.cli", "serve", str(path), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | LIGHT) as server:
         assert server.stdout
@@ -63,13 +63,13 @@ def serving(path: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
 
 
 def boxes(bank: MemoryBank) -> list[str]:
-    """The numbers of the boxes in a bank's memories, observations aside, which the worker makes of them."""
+    """The numbers of the boxes in a bank's memories, without observations, which the worker makes from them."""
     units = bank.iterate_units(types=("world", "experience"))
     return [number for unit in units for number in re.findall(r"\d+-\d+", unit.text)]
 
 
 def test_four_workers_share_one_directory(tmp_path: Path) -> None:
-    """Four processes with LangGraph nodes retain into one bank: nothing is lost or doubled, and SIGTERM ends the server."""
+    """Four processes with LangGraph nodes retain into one bank: nothing is lost or duplicated, and SIGTERM ends the server."""
     with serving(tmp_path / "memory") as (url, server):
         workers = [
             subprocess.Popen([sys.executable, "-c", textwrap.dedent(WORKER), url, str(n), str(MESSAGES)])
@@ -84,7 +84,7 @@ def test_four_workers_share_one_directory(tmp_path: Path) -> None:
 
 
 def test_a_killed_server_has_lost_nothing_it_acknowledged(tmp_path: Path) -> None:
-    """Clients retain while the server is killed; each retain that returned is there after a restart, once."""
+    """Clients retain while the server is killed; each acknowledged retain is stored once after a restart."""
     acknowledged: list[str] = []
     halfway = threading.Event()
 

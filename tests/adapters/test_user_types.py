@@ -1,4 +1,4 @@
-"""What users write passes a strict type checker: README, examples, and a program with every integration."""
+"""User code passes a strict type checker: README, examples, and a program with every integration."""
 
 from __future__ import annotations
 

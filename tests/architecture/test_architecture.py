@@ -1,4 +1,4 @@
-"""The house rules that tools do not check: import cost, sync/async parity, vendor homes, prompts in one place."""
+"""Rules of the code that tools do not check: import cost, equal sync and async APIs, vendor packages, prompts in one place."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
     "sqlalchemy": {"ledger/", "validation/archive.py", "llamaindex/chat_store.py"},
 }
 
-# What only one face has: making one face of the other, and what an engine needs of itself.
+# Only in one of the two APIs: conversion to the other one, and internal members of an engine.
 ONLY_SYNC, ONLY_ASYNC = {"over"}, {"check_open", "close_now", "bank_now", "place", "read_only"}
 
-# SQL, lists of words, and words for people: nothing of it is sent to a language model.
+# SQL, lists of words, and messages for people: none of it is sent to a language model.
 NOT_FOR_MODELS = (
     "language/",
     "testing/",
@@ -70,7 +70,7 @@ NOT_FOR_MODELS = (
     "indexes/fts5.py",
     "models/",
 )
-PROMPT_WORDS = 20  # in the texts of one statement; no statement that needs none has more than 16
+PROMPT_WORDS = 20  # words in the texts of one statement; statements that are not prompts have at most 16
 
 
 def imported(path: Path) -> set[str]:
@@ -84,14 +84,14 @@ def imported(path: Path) -> set[str]:
 
 
 def test_import_loads_nothing_heavy() -> None:
-    """Importing the package costs the standard library and pydantic, nothing else."""
+    """Importing the package loads only the standard library and pydantic."""
     script = f"import hindsight_integrations, sys, json; print(json.dumps([m for m in {HEAVY} if m in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []
 
 
 def test_public_names_resolve() -> None:
-    """Every name in __all__ can be had, and star-import users get what type checkers see."""
+    """Every name in __all__ exists, and star imports give what type checkers see."""
     tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
     typed = {
         alias.name
@@ -109,7 +109,7 @@ def test_public_names_resolve() -> None:
 
 
 def faces(sync: type, asynchronous: type) -> Iterator[tuple[str, type, type]]:
-    """A sync class with its async one, and those of their namespaces, each with the attributes that lead there."""
+    """The sync class and the async class of an object and of its namespaces, each with the attributes that lead there."""
     yield "", sync, asynchronous
     for name, member in inspect.getmembers(asynchronous, lambda each: isinstance(each, property)):
         kinds = [returned(getattr(face, name, None)) for face in (sync, asynchronous)]
@@ -119,12 +119,12 @@ def faces(sync: type, asynchronous: type) -> Iterator[tuple[str, type, type]]:
 
 
 def returned(member: Any) -> Any:
-    """What a property gives, by its annotation."""
+    """The type of a property, by its annotation."""
     return get_type_hints(member.fget)["return"] if isinstance(member, property) else None
 
 
 def verbs(face: type) -> set[str]:
-    """Names of the public methods of a class that is no property."""
+    """Names of the public methods of a class, without properties."""
     members = inspect.getmembers(
         face, lambda each: inspect.isroutine(each) or inspect.iscoroutinefunction(each)
     )
@@ -147,7 +147,7 @@ PAIRS = [
 @pytest.mark.promise("The sync and async APIs do the same.")
 @every_row(("sync", "asynchronous"), PAIRS)
 def test_both_faces_have_the_same_verbs(sync: type, asynchronous: type) -> None:
-    """Verbs, parameters, defaults, annotations and docstrings of both faces are the same, namespaces included."""
+    """Methods, parameters, defaults, annotations and docstrings of the sync and async APIs are equal, including namespaces."""
     assert verbs(sync) - ONLY_SYNC == verbs(asynchronous) - ONLY_ASYNC
     for name in verbs(sync) - ONLY_SYNC:
         ours, theirs = getattr(sync, name), getattr(asynchronous, name)
@@ -157,7 +157,7 @@ def test_both_faces_have_the_same_verbs(sync: type, asynchronous: type) -> None:
 
 
 def test_the_namespaces_of_a_bank_are_found() -> None:
-    """The parity above holds for every namespace: each attribute of a bank that is one has a face of both kinds."""
+    """The test above covers every namespace: each attribute of a bank that is a namespace exists in both APIs."""
     names = {path.rstrip(".") for path, *_ in faces(MemoryBank, AsyncMemoryBank)}
     here = {
         "entities",
@@ -177,7 +177,7 @@ def test_the_namespaces_of_a_bank_are_found() -> None:
 
 
 def test_each_vendor_package_has_one_home() -> None:
-    """A vendor package is imported by its backend and by nothing else."""
+    """A vendor package is imported only by its backend."""
     for path in MODULES:
         home = path.relative_to(SOURCE).as_posix()
         for vendor in imported(path) & VENDOR_HOMES.keys():
@@ -187,7 +187,7 @@ def test_each_vendor_package_has_one_home() -> None:
 
 
 def test_sql_is_written_by_sqlalchemy() -> None:
-    """Text of SQL, and the driver itself, are in the files about databases; conditions of indexes are in the tables."""
+    """Only the files about databases contain SQL and import the driver; conditions of indexes are in the tables."""
     homes = {f"ledger/{name}.py" for name in ("databases", "postgresql", "sql", "tables", "opening")}
     beyond = re.compile(r"exec_driver_sql|sa\.text\(|import text\b|\braw\(|driver_connection")
     named = {
@@ -199,7 +199,7 @@ def test_sql_is_written_by_sqlalchemy() -> None:
 
 
 def test_no_exception_is_caught_broadly() -> None:
-    """`except Exception` hides bugs; nothing here does it."""
+    """`except Exception` hides bugs and is not used."""
     broad = [
         f"{path.relative_to(SOURCE)}:{node.lineno}"
         for path in MODULES
@@ -221,14 +221,14 @@ def test_only_configuration_reads_the_environment() -> None:
 
 
 def words(node: ast.AST) -> int:
-    """How many words the texts of a statement have together, statements within it aside."""
+    """The number of words in the texts of a statement, without those of statements inside it."""
     text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
     inner = (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt))
     return (len(text.split()) if " " in text else 0) + sum(map(words, inner))
 
 
 def instructing(source: str) -> list[int]:
-    """Lines of a module that hold more text than a program needs: errors that are raised and docstrings aside."""
+    """Lines of a module that contain more text than code needs, except errors and docstrings."""
     return [
         node.lineno
         for node in ast.walk(ast.parse(source))
@@ -240,7 +240,7 @@ def instructing(source: str) -> list[int]:
 
 
 def built_prompts(source: str) -> list[int]:
-    """Lines of a module that make a prompt or a message of one."""
+    """Lines of a module that build a prompt or a message of one."""
     calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
     made = r"(\w+\.)*(Prompt|PromptMessage|SystemMessage)(\[.*\])?"
     return [call.lineno for call in calls if re.fullmatch(made, ast.unparse(call.func))]
@@ -248,14 +248,14 @@ def built_prompts(source: str) -> list[int]:
 
 @pytest.mark.promise("Memory text is data, never an instruction.")
 def test_prompts_are_built_in_one_place() -> None:
-    """Whoever wants to know what a model is sent reads prompts/, and nothing else."""
+    """Everything that is sent to a model is in prompts/."""
     outside = [path for path in MODULES if path.relative_to(SOURCE).parts[0] not in ("prompts", "testing")]
     built = {path.relative_to(SOURCE).as_posix(): built_prompts(path.read_text("utf-8")) for path in outside}
     assert {name: lines for name, lines in built.items() if lines} == {}
 
 
 def test_prompt_text_lives_in_templates() -> None:
-    """No module holds text enough to instruct a model, the modules of prompts/ included: theirs is in templates."""
+    """No module contains enough text to instruct a model, not even those of prompts/, whose text is in templates."""
     homes = {path: path.relative_to(SOURCE).as_posix() for path in MODULES}
     found = {
         home: instructing(path.read_text("utf-8"))
@@ -280,7 +280,7 @@ INSTRUCTION = "Answer from the memories below alone. " * 4
     ],
 )
 def test_prompt_text_is_noticed_however_it_is_written(source: str) -> None:
-    """The check above sees a constant, a sum, an f-string, a default and a list of lines, and no docstring or error."""
+    """The check above finds a constant, a sum, an f-string, a default and a list of lines, but no docstring or error."""
     assert instructing(source)
     assert not instructing(f"def ask():\n    {INSTRUCTION!r}\n    raise ValueError({INSTRUCTION!r})")
 
@@ -289,7 +289,7 @@ def test_prompt_text_is_noticed_however_it_is_written(source: str) -> None:
     "call", ["PromptMessage(role, text)", "ports.Prompt(name, [])", "Prompt[Answer](name, [])"]
 )
 def test_a_prompt_is_noticed_however_it_is_built(call: str) -> None:
-    """The check above sees a name, an attribute and a class with its type, and nothing that is merely called alike."""
+    """The check above finds a name, an attribute and a class with its type, but no other object with the same name."""
     assert built_prompts(call)
     assert not built_prompts("answer_prompt(query); PromptFailed()")
 
@@ -298,7 +298,7 @@ NUMBERED_PLACEHOLDER = re.compile(r"\?\d")
 
 
 def numbered_placeholders(source: str) -> list[int]:
-    """Lines of a module with a text that holds `?1`: sqlite3 takes it for a name and binds no sequence to it (3.14)."""
+    """Lines of a module with a text that contains `?1`: sqlite3 takes it for a name and binds no sequence to it (3.14)."""
     return [
         node.lineno
         for node in ast.walk(ast.parse(source))
@@ -309,7 +309,7 @@ def numbered_placeholders(source: str) -> list[int]:
 
 
 def test_sql_binds_by_name_or_by_plain_question_marks() -> None:
-    """No statement uses `?1`, which Python 3.12 warns of and 3.14 refuses where the values are a sequence."""
+    """No statement uses `?1`, for which Python 3.12 warns and 3.14 raises if the values are a sequence."""
     found = {
         path.relative_to(SOURCE).as_posix(): numbered_placeholders(path.read_text("utf-8"))
         for path in MODULES

@@ -1,4 +1,4 @@
-"""docs/conformance.md names every case of LangGraph's suites that does not hold of our store, and no other."""
+"""docs/conformance.md names exactly the cases of LangGraph's suites that our store does not pass."""
 
 import re
 import tomllib

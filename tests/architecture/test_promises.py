@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/promises.md"
 BENCHMARK = re.compile(
     r"\s*\(`hindsight-evals bench \w+`\)"
-)  # the page names the benchmark beside the promise
+)  # the page names the benchmark after the promise
 
 
 def promises() -> list[str]:
@@ -21,7 +21,7 @@ def promises() -> list[str]:
 
 
 def marked(*folders: str) -> dict[str, list[str]]:
-    """Texts of the markers of the tests in these folders, each with the tests that bear it."""
+    """Texts of the markers in these folders, each with the marked tests."""
     tests: dict[str, list[str]] = {}
     paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
     sources = {path: path.read_text(encoding="utf-8") for path in paths}
@@ -39,7 +39,7 @@ def marked(*folders: str) -> dict[str, list[str]]:
 
 
 def test_every_promise_has_a_test() -> None:
-    """One that `make test` runs; those of `evals/tests` come on top."""
+    """The test is run by `make test`; those in `evals/tests` are additional."""
     tests = marked("tests")
     assert len(promises()) >= 25
     assert [promise for promise in promises() if promise not in tests] == []

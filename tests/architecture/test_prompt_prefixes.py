@@ -1,6 +1,6 @@
-"""The fixed part of every prompt is a byte-stable prefix, so that services cache it, and has no word of memory in it.
+"""The fixed part of every prompt is a byte-stable prefix without memory text, so that services can cache it.
 
-The prompts are found by walking `prompts/`: a new one has to be rendered here, with other data each time.
+The prompts are found by walking `prompts/`: a new one must be rendered here, with different data each time.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ DATA = re.compile(r"Quillon|Vexley|Ravensmoor|Thornbury|x-17|y-23|1931|1977|garn
 
 
 class Data:
-    """All that a prompt may be rendered with, of one name, place, id, year and thing."""
+    """All data with which a prompt may be rendered, with one name, place, id, year and thing."""
 
     def __init__(self, name: str, place: str, key: str, year: int, thing: str) -> None:
         moment = datetime(year, year % 12 + 1, year % 27 + 1, 10, 30, tzinfo=UTC)
@@ -146,7 +146,7 @@ def _tiers(data: Data) -> MemoryTiers:
 
 
 def _answered(render: Render, profile: BankProfile, directives: Sequence[str] = ()) -> list[Prompt[Any]]:
-    """Of two memories and of none, with a situation and without."""
+    """For two memories and for none, with a situation and without."""
     asked = [PromptQuestion(data.text, data.unit.mentioned_at, data.text) for data in (ONE, OTHER)]
     shown = [
         render(each, _tiers(data), profile, directives)
@@ -213,7 +213,7 @@ def _typed(render: Render) -> list[Prompt[Any]]:
 
 
 class Sold(BaseModel):
-    """A form that a caller wants an answer in."""
+    """A caller's schema for an answer."""
 
     thing: str
 
@@ -254,7 +254,7 @@ GROUPS: Mapping[str, list[Callable[[Render], list[Prompt[Any]]]]] = {
 
 
 def rendering_functions() -> dict[str, Render]:
-    """Whatever in prompts/ returns a Prompt, by its name."""
+    """All functions in prompts/ that return a Prompt, by name."""
     found: dict[str, Render] = {}
     for module in pkgutil.walk_packages(prompts.__path__, f"{prompts.__name__}."):
         for name, each in getmembers(import_module(module.name), isfunction):
@@ -274,7 +274,7 @@ RENDERINGS = [
 
 
 def system_of(prompt: Prompt[Any]) -> str:
-    """Its system message, which is the first and the only one."""
+    """The system message, which is the first message and the only one with that role."""
     first, *rest = prompt.messages
     assert first.role is PromptRole.SYSTEM
     assert PromptRole.SYSTEM not in {message.role for message in rest}
@@ -287,14 +287,14 @@ def sent(prompt: Prompt[Any]) -> str:
 
 
 def test_every_prompt_is_rendered_here() -> None:
-    """One that is added to prompts/ cannot be forgotten."""
+    """A new prompt in prompts/ cannot be forgotten here."""
     assert FUNCTIONS.keys() - GROUPS.keys() == CONTINUES
     assert {"extract_facts_prompt", "observe_prompt", "answer_prompt"} <= FUNCTIONS.keys()
 
 
 @every_row("rendered", RENDERINGS)
 def test_prompts_of_other_data_begin_with_the_same_system_message(rendered: list[Prompt[Any]]) -> None:
-    """The same to the byte, and the schema that goes along with it; what differs begins behind it, in the same words."""
+    """System message and schema are equal to the byte; the differences begin after them."""
     system = system_of(rendered[0])
     assert {system_of(prompt).encode() for prompt in rendered} == {system.encode()}
     assert len({json.dumps(prompt.schema.model_json_schema()) for prompt in rendered}) == 1
@@ -304,7 +304,7 @@ def test_prompts_of_other_data_begin_with_the_same_system_message(rendered: list
 
 @every_row("rendered", RENDERINGS)
 def test_a_system_message_has_nothing_of_the_data(rendered: list[Prompt[Any]]) -> None:
-    """No memory text, date, id or name; but for the profile of who answers, which stands behind the rules that all share."""
+    """No memory text, date, id or name; except for the profile of the answering agent, which follows the common rules."""
     assert any(DATA.search(prompt.messages[-1].text) for prompt in rendered)
     system = system_of(rendered[0])
     if rendered[0].name in {"answer", "assess_evidence", "reflect_step"}:
@@ -318,7 +318,7 @@ def test_a_system_message_has_nothing_of_the_data(rendered: list[Prompt[Any]]) -
 
 
 def test_answers_in_any_character_begin_with_the_same_rules() -> None:
-    """What profiles differ in comes last in the system message: the rules are one prefix for all banks."""
+    """The profile comes last in the system message: the rules before it are one prefix for all banks."""
     systems = [system_of(_answered(FUNCTIONS["answer_prompt"], profile)[0]) for profile in PROFILES]
     rules = f"{template('answer')}\n\n{template('character')}"
     assert all(system.startswith(rules) for system in systems)
@@ -327,7 +327,7 @@ def test_answers_in_any_character_begin_with_the_same_rules() -> None:
 
 @every_row("rendered", RENDERINGS)
 def test_a_repair_begins_with_all_that_was_sent_before(rendered: list[Prompt[Any]]) -> None:
-    """Of a second try a service has read everything already but the answer and what is wrong with it."""
+    """In a second attempt, only the answer and its faults are new to the service's cache."""
     for prompt in rendered:
         again = repair_prompt(prompt, answer="nonsense", problem="facts: missing")
         assert sent(again).startswith(sent(prompt))
@@ -336,14 +336,14 @@ def test_a_repair_begins_with_all_that_was_sent_before(rendered: list[Prompt[Any
 
 @every_row("rendered", RENDERINGS)
 def test_a_schema_in_words_keeps_the_prefix(rendered: list[Prompt[Any]]) -> None:
-    """For services that take no schema the system message grows by it, the same for all data."""
+    """For services without schemas, the system message contains the schema, the same for all data."""
     systems = {system_of(with_schema_in_words(prompt)) for prompt in rendered}
     assert len(systems) == 1
     assert systems.pop().startswith(system_of(rendered[0]))
 
 
 def test_streamed_answers_begin_with_the_same_system_message() -> None:
-    """What is asked for as plain text has a stable beginning too; a last step goes on with all that was sent before."""
+    """Plain-text prompts have a stable beginning too; the last step starts with everything that was sent before."""
     streamed = [
         streamed_answer_prompt(PromptQuestion(data.text, data.unit.mentioned_at), _tiers(data), PROFILES[0])
         for data in (ONE, OTHER)

@@ -1,4 +1,4 @@
-"""LangChain's own standard tests of retrievers on ours, over real Chroma, Lucene and rustworkx: `make test-conformance`."""
+"""LangChain's own standard tests of retrievers, with Chroma, Lucene and rustworkx: `make test-conformance`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ SAID = (
 
 
 class TestHindsightRetriever(RetrieversIntegrationTests):  # type: ignore[misc] # not installed where types are checked
-    """What LangChain promises of every retriever."""
+    """The tests that LangChain requires of every retriever."""
 
     _bank: MemoryBank
 

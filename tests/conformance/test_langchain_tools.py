@@ -1,4 +1,4 @@
-"""LangChain's own standard tests of tools on ours, over real Chroma, Lucene and rustworkx: `make test-conformance`."""
+"""LangChain's own standard tests of tools, with Chroma, Lucene and rustworkx: `make test-conformance`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ def example_arguments(name: str, bank: MemoryBank) -> dict[str, Any]:
 
 
 class _EachTool:
-    """One tool after another, over a bank with a few memories; forget_memory with and without `allow_erase`."""
+    """One tool after another, with a bank of a few memories; forget_memory with and without `allow_erase`."""
 
     _bank: MemoryBank
     _tool: BaseTool

@@ -1,4 +1,4 @@
-"""langmem's memory manager, unchanged, over HindsightStore, and the way of what it keeps into a bank."""
+"""langmem's memory manager, unchanged, with HindsightStore, and the import of its memories into a bank."""
 
 import asyncio
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ ALICE: Any = {"configurable": {"langgraph_user_id": "alice"}}
 
 
 class Profile(BaseModel):
-    """What an application knows of a user, in a schema of its own."""
+    """An application's knowledge of a user, in a custom schema."""
 
     name: str
     food: str | None = None
 
 
 class _Model(FakeMessagesListChatModel):
-    """Says what it was told to say; takes tools, as langmem binds them."""
+    """A scripted model that accepts tools, as langmem binds them."""
 
     def bind_tools(self, tools: Any, **options: Any) -> Self:
         return self
@@ -55,7 +55,7 @@ def store(hindsight: Hindsight) -> HindsightStore:
 
 
 def _managed(store: HindsightStore, face: str) -> None:
-    """A conversation, after which the manager keeps a memory and a profile."""
+    """A conversation, after which the manager has stored a memory and a profile."""
     model = _Model(responses=[FOUND, AIMessage("Nothing else.")])
     manager = create_memory_store_manager(model, schemas=[Memory, Profile], namespace=NAMESPACE, store=store)
     said = {

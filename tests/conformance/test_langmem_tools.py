@@ -1,4 +1,4 @@
-"""langmem's tools, unchanged, over HindsightStore: what an agent that was written for langmem keeps with us."""
+"""langmem's tools, unchanged, with HindsightStore."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ Call = Callable[..., Any]
 
 
 class _Model(FakeMessagesListChatModel):
-    """Says what it was told to say; takes tools, as agents bind them."""
+    """A scripted model that accepts tools, as agents bind them."""
 
     def bind_tools(self, tools: Any, **options: Any) -> Self:
         return self
@@ -41,7 +41,7 @@ def store(tmp_path: Path) -> Iterator[HindsightStore]:
 
 @pytest.fixture(params=["sync", "async"])
 def call(request: pytest.FixtureRequest) -> Call:
-    """A call of a tool as a user's own, by either face."""
+    """A call of a tool for a user, sync or async."""
 
     def called(tool: BaseTool, arguments: dict[str, Any], user: str = "alice") -> Any:
         if request.param == "sync":

@@ -1,4 +1,4 @@
-"""A published exception must be there and must fail as it says: else the run of LangGraph's suites fails."""
+"""A published exception must exist and must fail as described: otherwise the run of LangGraph's suites fails."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The KeywordIndex contract on every backend that ships."""
+"""The KeywordIndex contract for every backend of the package."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hindsight_integrations.indexes.store_pool import MEMORY, KeywordStores
 
 
 class Engines:
-    """Opens keyword engines on one place, one after the other."""
+    """Opens keyword engines on one folder, one after the other."""
 
     def __init__(self, make: Callable[[], KeywordStores]) -> None:
         self._make = make

@@ -1,4 +1,4 @@
-"""Language models: the contract over LangChain's chat models, the errors they turn into, and the shipped doubles.
+"""Language models: the contract for LangChain's chat models, the conversion of errors, and the test doubles of the package.
 
 The real OpenAI client talks to a local server that speaks its protocol; no key and no network are used.
 """
@@ -74,18 +74,18 @@ class TestScriptedModel(LanguageModelContract):
         assert messages[-1].content == "Truly?"
 
     def test_an_exception_in_the_script_is_raised_unchanged(self) -> None:
-        """A defect in a user's own model class is not disguised as one of ours."""
+        """A bug in a user's own model class is not converted to one of our errors."""
         model = LangChainModel(ScriptedModel([KeyError("bug")]))
         with pytest.raises(KeyError, match="bug"):
             asyncio.run(model.complete(verdict_prompt()))
 
     def test_a_script_too_short_says_so(self) -> None:
-        """A test that asks more often than planned fails with the number of calls."""
+        """A test with more calls than planned fails with the number of calls."""
         with pytest.raises(ScriptExhausted, match="called 1 times"):
             ScriptedModel([]).invoke("hello")
 
     def test_a_function_can_answer_by_prompt(self) -> None:
-        """Concurrent calls get the answer to their own question, whatever their order."""
+        """Concurrent calls get the answer to their own question, in any order."""
 
         def reply(messages: Sequence[object]) -> Verdict:
             return Verdict(answer=str(getattr(messages[-1], "content", "")), confidence=1.0)
@@ -99,7 +99,7 @@ class TestScriptedModel(LanguageModelContract):
         assert asyncio.run(ask()) == ["0", "1", "2", "3", "4"]
 
     def test_it_is_a_langchain_model_sync_and_async(self) -> None:
-        """The double fits wherever LangChain takes a chat model, with and without the raw message."""
+        """The double works wherever LangChain accepts a chat model, with and without the raw message."""
         scripted = ScriptedModel(["hi", "ho", VERDICT, VERDICT, "no json"])
         assert scripted.invoke("x").content == "hi"
         assert asyncio.run(scripted.ainvoke("x")).content == "ho"
@@ -124,7 +124,7 @@ def chat(server: OpenAIServer, *, timeout: float = 20.0) -> ChatOpenAI:
 
 
 class Facts(BaseModel):
-    """What extraction asks for, in short."""
+    """A short schema for extraction."""
 
     facts: list[ExtractedFact]
 
@@ -138,7 +138,7 @@ class TestChatOpenAI(LanguageModelContract):
         return build
 
     def test_the_schema_and_the_messages_are_sent(self, serving: Serving) -> None:
-        """The service is held to the schema (structured outputs), and sees the roles as they are meant."""
+        """The service must follow the schema (structured outputs), and sees the roles unchanged."""
         server = serving([VERDICT])
         done = asyncio.run(LangChainModel(chat(server)).complete(verdict_prompt("Truly?")))
         (request,) = server.requests
@@ -154,7 +154,7 @@ class TestChatOpenAI(LanguageModelContract):
         assert (done.tokens_in, done.tokens_out) == (TOKENS_IN, TOKENS_OUT)
 
     def test_extracted_facts_make_the_trip(self, serving: Serving) -> None:
-        """The extraction schema, with its decimals and enums, can be sent to OpenAI's structured outputs."""
+        """The extraction schema, with its decimals and enums, works with OpenAI's structured outputs."""
         fact = {
             "what": "A coffee cost 3.41 USD.",
             "record": {"kind": "expense", "value": "3.41", "unit": "USD"},
@@ -178,17 +178,17 @@ class TestChatOpenAI(LanguageModelContract):
     def test_failures_have_our_types(
         self, serving: Serving, reply: ServerReply, expected: type[Exception]
     ) -> None:
-        """What is worth a retry is kept apart from what is not, and the model is named."""
+        """Retryable failures are distinguished from others, and the error names the model."""
         with pytest.raises(expected, match=r"ChatOpenAI/gpt-test.*scripted failure"):
             asyncio.run(LangChainModel(chat(serving([reply]))).complete(verdict_prompt()))
 
     def test_a_bad_request_passes_unchanged(self, serving: Serving) -> None:
-        """A mistake in the request is shown as the vendor words it."""
+        """The vendor's message about an invalid request is shown."""
         with pytest.raises(BadRequestError, match="scripted failure"):
             asyncio.run(LangChainModel(chat(serving([Status(400)]))).complete(verdict_prompt()))
 
     def test_a_slow_service_is_unavailable(self, serving: Serving) -> None:
-        """A request that runs into the caller's timeout can be retried."""
+        """A request that exceeds the caller's timeout can be retried."""
         with pytest.raises(ModelUnavailable, match="imeout"):
             asyncio.run(LangChainModel(chat(serving([Hang()]), timeout=0.2)).complete(verdict_prompt()))
 
@@ -200,7 +200,7 @@ class TestChatOpenAI(LanguageModelContract):
             asyncio.run(model.complete(verdict_prompt()))
 
     def test_an_answer_cut_short_is_malformed(self, serving: Serving) -> None:
-        """An answer that hit the token limit is not taken for a whole one; the part that came is kept."""
+        """An answer that hit the token limit is not treated as complete; the received part is kept."""
         server = serving([Finish('{"answer": "ye', "length")])
         with pytest.raises(MalformedOutput) as caught:
             asyncio.run(LangChainModel(chat(server)).complete(verdict_prompt()))
@@ -214,7 +214,7 @@ class TestChatOpenAI(LanguageModelContract):
         assert caught.value.output == "<html>busy</html>"
 
     def test_loops_in_threads_at_once(self, serving: Serving) -> None:
-        """One model serves a sync and an async application part at the same time, each in its own loop."""
+        """One model serves a sync and an async part of an application concurrently, each in its own loop."""
         model = LangChainModel(chat(serving([VERDICT])))
         answers: list[str] = []
 
@@ -230,7 +230,7 @@ class TestChatOpenAI(LanguageModelContract):
 
 
 def test_openai_model_takes_the_name_and_the_usual_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`model="openai:<name>"` needs nothing but the environment langchain-openai documents."""
+    """`model="openai:<name>"` needs only the environment variables that langchain-openai documents."""
     with OpenAIServer([VERDICT]) as server:
         monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
         monkeypatch.setenv("OPENAI_API_BASE", server.url)
@@ -242,7 +242,7 @@ def test_openai_model_takes_the_name_and_the_usual_variables(monkeypatch: pytest
 
 
 def test_openai_model_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing key is reported at once, and by name."""
+    """A missing key is reported at once, with its name."""
     for name in [name for name in os.environ if name.startswith("OPENAI_")]:
         monkeypatch.delenv(name)
     with pytest.raises(ModelRefused, match="OPENAI_API_KEY"):
@@ -251,13 +251,13 @@ def test_openai_model_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 @every_row("name", ["gpt-test", "anthropic:claude", "openai:", ""])
 def test_other_providers_are_not_guessed(name: str) -> None:
-    """Memory text is never sent to a provider the caller did not name."""
+    """Memory text is never sent to a provider that the caller did not name."""
     with pytest.raises(InvalidRequest, match="openai:<name>"):
         openai_model(name)
 
 
 def test_a_model_without_an_answer_is_malformed() -> None:
-    """A model that calls no tool and answers nothing is called again rather than believed."""
+    """A model that calls no tool and answers nothing is called again."""
 
     class Silent:
         def with_structured_output(self, schema: object, *, include_raw: bool) -> Silent:
@@ -271,7 +271,7 @@ def test_a_model_without_an_answer_is_malformed() -> None:
 
 
 def test_transport_errors_are_unavailable_whatever_the_client() -> None:
-    """A vendor whose client lets httpx errors through is still retried."""
+    """A vendor whose client raises httpx errors is retried too."""
     model = LangChainModel(ScriptedModel([httpx.ConnectTimeout("slow"), ConnectionResetError("reset")]))
     for _ in range(2):
         with pytest.raises(ModelUnavailable):
@@ -292,7 +292,7 @@ def test_transport_errors_are_unavailable_whatever_the_client() -> None:
     ],
 )
 def test_an_unknown_vendors_http_status_is_understood(status: int, expected: type[Exception]) -> None:
-    """A vendor nobody listed is retried, refused or shown as it is, by the HTTP status its error carries."""
+    """An error of an unknown vendor is retried, refused or passed on, according to its HTTP status."""
     request = httpx.Request("POST", "http://vendor.invalid/chat")
     failure = httpx.HTTPStatusError(
         "failed", request=request, response=httpx.Response(status, request=request)
@@ -302,13 +302,13 @@ def test_an_unknown_vendors_http_status_is_understood(status: int, expected: typ
 
 
 def test_a_provider_without_its_package_says_what_to_install() -> None:
-    """Names are LangChain's, and so is the advice."""
+    """Names and install advice are LangChain's."""
     with pytest.raises(MissingDependency, match="pip install langchain-anthropic"):
         language_model("anthropic:claude-sonnet-4-5")
 
 
 def test_a_named_provider_is_asked_through_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`init_chat_model` makes the client; the name stands in errors and recordings."""
+    """`init_chat_model` creates the client; errors and recordings contain the name."""
     scripted = ScriptedModel(script=["{}"])
     monkeypatch.setattr("langchain.chat_models.init_chat_model", {"groq:llama-4": scripted}.get)
     assert language_model("groq:llama-4").name == "groq:llama-4"

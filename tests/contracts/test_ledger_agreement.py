@@ -1,4 +1,4 @@
-"""The SQLite ledger in memory and on disk say the same, whatever is written to them."""
+"""The SQLite ledger in memory and on disk gives the same results, whatever is written."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ WRITE_SETS = st.builds(
 
 
 def outcome(ledger: Ledger, writes: WriteSet) -> object:
-    """What committing on the current revision gives: the receipt, or the kind of refusal."""
+    """The result of a commit on the current revision: the receipt, or the kind of error."""
     try:
         return commit(ledger, replace(writes, expected_revision=ledger.revision(BANK)))
     except HindsightError as error:
@@ -100,7 +100,7 @@ def outcome(ledger: Ledger, writes: WriteSet) -> object:
 
 
 def contents(ledger: Ledger, since: int) -> object:
-    """Everything the ledger says, with unit and entity ids for row ids."""
+    """The whole content of the ledger, with unit and entity ids instead of row ids."""
     units = {row: key for key, row in ledger.units.row_ids(BANK, [*UNITS, *ITEMS]).items()}
     entities = {row: key for key, row in ledger.entities.row_ids(BANK, ENTITIES).items()}
 
@@ -144,7 +144,7 @@ def contents(ledger: Ledger, since: int) -> object:
 @settings(max_examples=30, deadline=None)
 @given(sequence=st.lists(WRITE_SETS, max_size=5))
 def test_memory_and_disk_hold_the_same(sequence: list[WriteSet]) -> None:
-    """What a pipeline test shows in memory holds on disk: same receipts, refusals, feeds and reads, before and after a restart."""
+    """Receipts, errors, feeds and reads are equal, before and after a restart, so pipeline tests can run in memory."""
     with TemporaryDirectory() as folder:
         memory, disk = Ledger.open(":memory:"), Ledger.open(Path(folder))
         for ledger in (memory, disk):

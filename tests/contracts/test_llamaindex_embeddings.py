@@ -50,7 +50,7 @@ class TestLlamaIndexEmbedder(EmbedderContract):
 
 
 def vectors(request: RecordedRequest) -> Raw:
-    """What OpenAI's embeddings endpoint answers, with vectors of our own."""
+    """A response of OpenAI's embeddings endpoint with our own vectors."""
     rows = HashEmbedder(64).embed_documents(request.body["input"])
     data = [
         {"object": "embedding", "index": at, "embedding": (2.0 * row).tolist()} for at, row in enumerate(rows)
@@ -74,7 +74,7 @@ class TestOpenAIEmbedding(EmbedderContract):
             yield hosted(server)
 
     def test_passages_go_in_batches(self) -> None:
-        """A retain of many facts is a few requests, not one a fact."""
+        """A retain of many facts needs a few requests, not one per fact."""
         with OpenAIServer(vectors) as server:
             hosted(server).embed_documents([f"fact {number}" for number in range(150)])
         assert [len(request.body["input"]) for request in server.requests] == [100, 50]
@@ -85,7 +85,7 @@ class TestOpenAIEmbedding(EmbedderContract):
         ids=["rate-limit", "server-error", "bad-key"],
     )
     def test_failures_have_our_types(self, reply: ServerReply, expected: type[Exception]) -> None:
-        """A retry policy written against this package's errors works with LlamaIndex's clients too."""
+        """A retry policy for this package's errors works with LlamaIndex's clients too."""
         with OpenAIServer([reply]) as server:
             with pytest.raises(expected, match="OpenAIEmbedding/text-embedding-3-small"):
                 hosted(server).embed_query("hello")
@@ -94,21 +94,21 @@ class TestOpenAIEmbedding(EmbedderContract):
 
 
 def test_it_is_named_after_class_and_model() -> None:
-    """A bank embedded with one model refuses another of the same class; a class without names is its own name."""
+    """A bank embedded with one model rejects another of the same class; a class without a model name is named after itself."""
     assert LlamaIndexEmbedder(WordEmbedding()).identity.name == "WordEmbedding/hash-64"
     assert LlamaIndexEmbedder(WordEmbedding(), name="mine").identity.name == "mine"
     assert LlamaIndexEmbedder(MockEmbedding(embed_dim=8)).identity.name == "MockEmbedding"
 
 
 def test_the_mock_keeps_the_papers_thresholds() -> None:
-    """LlamaIndex's mock, common in users' tests, works although all its vectors are the same."""
+    """LlamaIndex's mock, common in users' tests, works although all its vectors are equal."""
     identity = LlamaIndexEmbedder(MockEmbedding(embed_dim=8)).identity
     assert identity.dimension == 8
     assert identity.thresholds.semantic_link == 0.7
 
 
 def test_questions_are_embedded_as_questions() -> None:
-    """A model that puts an instruction before questions does so, and before passages it does not."""
+    """A model that adds an instruction to questions does not add it to passages."""
     embedder = LlamaIndexEmbedder(WordEmbedding(instruction="Represent this question: "))
     plain = LlamaIndexEmbedder(WordEmbedding())
     np.testing.assert_array_equal(embedder.embed_documents(["ferry"]), plain.embed_documents(["ferry"]))
@@ -130,7 +130,7 @@ def test_questions_are_embedded_as_questions() -> None:
     ids=["count", "ragged", "empty", "nan", "zero", "text", "none", "flat"],
 )
 def test_bad_vectors_are_refused(rows: Any, problem: str) -> None:
-    """Nothing unusable reaches the ledger: the error says what was wrong with the vectors, and holds no text."""
+    """No unusable vector reaches the ledger: the error says what is wrong and contains no text."""
 
     class Broken(WordEmbedding):
         def _get_text_embeddings(self, texts: list[str]) -> Any:
@@ -142,7 +142,7 @@ def test_bad_vectors_are_refused(rows: Any, problem: str) -> None:
 
 
 def test_a_bad_vector_of_a_question_is_refused() -> None:
-    """LlamaIndex checks what it tells its observers before it returns it; that is our error too."""
+    """LlamaIndex validates the values of its events before it returns them; that error is converted too."""
 
     class Broken(WordEmbedding):
         def _get_query_embedding(self, query: str) -> Any:

@@ -81,7 +81,7 @@ def adapted(server: OpenAIServer) -> LlamaIndexModel:
 
 
 class Written(CustomLLM):  # type: ignore[misc] # LlamaIndex's types are not read
-    """A user's own completion model: it knows `complete` alone, and tells its tokens as OpenAI's protocol does."""
+    """A user's own completion model: it implements only `complete`, and reports tokens as in OpenAI's protocol."""
 
     answers: list[str] = Field(default_factory=list)
     prompts: list[str] = Field(default_factory=list)
@@ -101,7 +101,7 @@ class Written(CustomLLM):  # type: ignore[misc] # LlamaIndex's types are not rea
 
 
 class AsyncAlone(Written):
-    """One whose sync methods raise."""
+    """A model whose sync methods raise."""
 
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         raise NotImplementedError
@@ -129,7 +129,7 @@ class TestOpenAIByToolCalls(LanguageModelContract):
 
 
 class TestOpenAIInWords(LanguageModelContract):
-    """A server that refuses tools does everything that others do."""
+    """A server without tools supports everything else."""
 
     @pytest.fixture
     def model_for(self, serving: Serving) -> ModelFor:
@@ -140,7 +140,7 @@ class TestOpenAIInWords(LanguageModelContract):
 
 
 class TestCustomLLM(LanguageModelContract):
-    """So does a class of the user's own that can only complete a text."""
+    """A user's own class that only completes text is supported."""
 
     @pytest.fixture
     def model_for(self) -> ModelFor:
@@ -152,7 +152,7 @@ class TestCustomLLM(LanguageModelContract):
 
 
 class TestAsyncAlone(LanguageModelContract):
-    """And one that can only be asked asynchronously."""
+    """A model with only async methods is supported."""
 
     @pytest.fixture
     def model_for(self) -> ModelFor:
@@ -164,13 +164,13 @@ class TestAsyncAlone(LanguageModelContract):
 
 
 class Facts(BaseModel):
-    """What extraction asks for, in short."""
+    """A short schema for extraction."""
 
     facts: list[ExtractedFact]
 
 
 def test_the_schema_and_the_messages_are_sent(serving: Serving) -> None:
-    """The service is held to a call whose arguments are the answer, and sees the roles as they are meant."""
+    """The service must call a tool whose arguments are the answer, and sees the roles unchanged."""
     server = serving([VERDICT])
     done = asyncio.run(adapted(server).complete(verdict_prompt("Truly?")))
     (request,) = server.requests
@@ -189,7 +189,7 @@ def test_the_schema_and_the_messages_are_sent(serving: Serving) -> None:
 
 
 def test_extracted_facts_make_the_trip(serving: Serving) -> None:
-    """The extraction schema, with its decimals, enums and nested parts, is one a tool call can have."""
+    """The extraction schema, with its decimals, enums and nested parts, works as the schema of a tool."""
     fact = {"what": "A coffee cost 3.41 USD.", "record": {"kind": "expense", "value": "3.41", "unit": "USD"}}
     prompt = Prompt("facts", [PromptMessage(PromptRole.USER, "I paid 3.41 for a coffee.")], Facts)
     server = serving([{"facts": [fact]}])
@@ -199,7 +199,7 @@ def test_extracted_facts_make_the_trip(serving: Serving) -> None:
 
 
 def test_memories_with_braces_are_no_templates(serving: Serving) -> None:
-    """What looks like a variable of LlamaIndex's prompt templates is sent as it is."""
+    """Text that looks like a variable of LlamaIndex's prompt templates is sent unchanged."""
     server = serving([VERDICT])
     asyncio.run(adapted(server).complete(verdict_prompt("Is {this} a {{variable}}, or {0}?")))
     assert server.requests[0].body["messages"][-1]["content"] == "Is {this} a {{variable}}, or {0}?"
@@ -217,13 +217,13 @@ def test_memories_with_braces_are_no_templates(serving: Serving) -> None:
     ids=["rate-limit", "overloaded", "bad-key", "no-access", "too-long"],
 )
 def test_failures_have_our_types(serving: Serving, reply: ServerReply, expected: type[Exception]) -> None:
-    """What is worth a retry is kept apart from what is not, and the model is named."""
+    """Retryable failures are distinguished from others, and the error names the model."""
     with pytest.raises(expected, match="OpenAI/gpt-4o-mini"):
         asyncio.run(adapted(serving([reply])).complete(verdict_prompt()))
 
 
 def test_a_slow_service_is_unavailable(serving: Serving) -> None:
-    """A request that runs into the caller's timeout can be retried."""
+    """A request that exceeds the caller's timeout can be retried."""
     model = LlamaIndexModel(openai(serving([Hang()]), timeout=0.2))
     with pytest.raises(ModelUnavailable, match="imeout"):
         asyncio.run(model.complete(verdict_prompt()))
@@ -239,7 +239,7 @@ def test_nobody_listening_is_unavailable() -> None:
 
 @pytest.mark.parametrize("without", [(), TOOL_LESS], ids=["tool", "words"])
 def test_an_answer_cut_short_is_never_taken(serving: Serving, without: tuple[Feature, ...]) -> None:
-    """LlamaIndex completes the brackets of a call that was cut off; what looks whole then is not."""
+    """LlamaIndex closes the brackets of a truncated call; the result is not treated as complete."""
     server = serving([Finish('{"answer": "yes", "confidence": 0.5', "length")], without)
     with pytest.raises(MalformedOutput) as caught:
         asyncio.run(adapted(server).complete(verdict_prompt()))
@@ -248,7 +248,7 @@ def test_an_answer_cut_short_is_never_taken(serving: Serving, without: tuple[Fea
 
 
 def test_a_call_that_just_breaks_off_is_malformed(serving: Serving) -> None:
-    """Nor where the service does not say so."""
+    """This also holds if the service does not report the truncation."""
     with pytest.raises(MalformedOutput) as caught:
         asyncio.run(adapted(serving(['{"answer": "yes", "confidence": 0.5'])).complete(verdict_prompt()))
     assert caught.value.output == '{"answer": "yes", "confidence": 0.5'
@@ -263,13 +263,13 @@ def test_an_error_page_is_malformed(serving: Serving, without: tuple[Feature, ..
 
 
 def test_a_server_that_talks_instead_of_calling_is_understood(serving: Serving) -> None:
-    """Small models write the JSON, and a word about it, where a call was asked for."""
+    """Small models write the JSON with some prose instead of calling the tool."""
     said = f"<think>Hm. {{}}</think>Sure:\n```json\n{json.dumps(VERDICT)}\n```"
     assert asyncio.run(adapted(serving([Said(said)])).complete(verdict_prompt())).output.answer == "yes"
 
 
 def test_a_server_without_tools_is_asked_once(serving: Serving, caplog: pytest.LogCaptureFixture) -> None:
-    """The refusal is said once in the log, and not provoked again."""
+    """The rejection is logged once, and tools are not requested again."""
     server = serving([VERDICT], TOOL_LESS)
     model = adapted(server)
     for _ in range(3):
@@ -279,13 +279,13 @@ def test_a_server_without_tools_is_asked_once(serving: Serving, caplog: pytest.L
 
 
 def test_a_model_that_can_do_nothing_is_named() -> None:
-    """Without tools and without words there is no way left, and the error names the model."""
+    """Without tools and text there is no way left, and the error names the model."""
     with pytest.raises(FeatureUnsupported, match="MockLLM"):
         asyncio.run(LlamaIndexModel(MockLLM()).complete(verdict_prompt()))
 
 
 def test_a_prompts_limits_go_along_where_asked(serving: Serving) -> None:
-    """Sampling stays as the caller set it on the LLM; who wants the engine's says so."""
+    """The caller's sampling settings on the LLM are kept, unless the caller requests the engine's."""
     server = serving([VERDICT])
     asyncio.run(adapted(server).complete(verdict_prompt()))
     ours = LlamaIndexModel(openai(server), sends=list(Extra))
@@ -296,7 +296,7 @@ def test_a_prompts_limits_go_along_where_asked(serving: Serving) -> None:
 
 
 def test_loops_in_threads_at_once(serving: Serving) -> None:
-    """One LLM serves a sync and an async application part at the same time, each in its own loop."""
+    """One LLM serves a sync and an async part of an application concurrently, each in its own loop."""
     model = adapted(serving([VERDICT]))
     answers: list[str] = []
 
@@ -325,7 +325,7 @@ def test_a_caller_who_gives_up_waits_no_longer(serving: Serving) -> None:
 
 
 def test_mock_models_are_asked_and_answer_malformed() -> None:
-    """LlamaIndex's own mocks give back the prompt: that is no answer, and no crash either."""
+    """LlamaIndex's mocks return the prompt, which is malformed but does not crash."""
     for llm in (MockLLM(), MockFunctionCallingLLM()):
         model = LlamaIndexModel(llm, in_words=with_schema_in_words)
         with pytest.raises(MalformedOutput, match=type(llm).__name__):
@@ -353,13 +353,13 @@ def test_mock_models_are_asked_and_answer_malformed() -> None:
     ids=["block", "openai", "anthropic"],
 )
 def test_calls_are_found_where_clients_keep_them(message: ChatMessage) -> None:
-    """Blocks are newer than many clients; thinking is never the answer."""
+    """Many clients do not use blocks yet; thinking is never part of the answer."""
     llm = MockFunctionCallingLLM(response_generator=lambda *_, **__: message)
     assert asyncio.run(LlamaIndexModel(llm).complete(verdict_prompt())).output.answer == "yes"
 
 
 def test_the_settings_of_llamaindex_are_not_touched(serving: Serving) -> None:
-    """An engine asks the LLM it was given; what an application keeps in Settings is neither read nor set."""
+    """An engine calls the LLM that it was given; Settings are neither read nor set."""
     before = Settings._llm, Settings._embed_model
     asyncio.run(adapted(serving([VERDICT])).complete(verdict_prompt()))
     assert (Settings._llm, Settings._embed_model) == before

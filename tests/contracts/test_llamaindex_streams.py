@@ -1,4 +1,4 @@
-"""What LlamaIndex's LLMs write, read while it is written: OpenAI's client on a local server, mocks, and LLMs that cannot stream."""
+"""Streamed answers of LlamaIndex's LLMs: OpenAI's client on a local server, mocks, and LLMs that cannot stream."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def read(model: StreamingLanguageModel) -> list[str]:
 
 
 def test_two_event_loops_get_the_answer_in_pieces(serving: Serving) -> None:
-    """A reader sees the first words before the last ones are there, in whatever loop."""
+    """A reader sees the first words before the last ones have arrived, in any loop."""
     model = timed(serving([TEXT]))
     for _ in range(3):
         pieces = asyncio.run(read(model))
@@ -76,7 +76,7 @@ def test_two_event_loops_get_the_answer_in_pieces(serving: Serving) -> None:
 
 
 def test_reasoning_is_left_out(serving: Serving) -> None:
-    """What a small model thinks aloud is never shown to a reader."""
+    """A small model's reasoning is never shown to a reader."""
     pieces = asyncio.run(read(timed(serving([f"<think>Ferries? <b>Brenna</b>.</think>{TEXT}"]))))
     assert "".join(pieces) == TEXT
 
@@ -92,13 +92,13 @@ def test_reasoning_is_left_out(serving: Serving) -> None:
     ids=["down", "refused", "broken-off", "cut-off"],
 )
 def test_a_services_failures_are_ours(serving: Serving, reply: ServerReply, error: type[Exception]) -> None:
-    """No vendor's exception reaches a caller, whether it comes before the first piece or after some."""
+    """No vendor's exception reaches a caller, before the first piece or after some."""
     with pytest.raises(error):
         asyncio.run(read(timed(serving([reply]))))
 
 
 def test_a_stream_that_takes_too_long_ends(serving: Serving) -> None:
-    """The time of a call holds for the whole of its answer, however often a piece comes."""
+    """The time limit of a call applies to the whole answer, however often a piece arrives."""
     started = time.monotonic()
     with pytest.raises(ModelUnavailable, match=r"within 0\.4 s"):
         asyncio.run(read(timed(serving([Drip(TEXT * 10, 20.0)]), seconds=0.4)))
@@ -106,9 +106,9 @@ def test_a_stream_that_takes_too_long_ends(serving: Serving) -> None:
 
 
 def test_a_reader_who_leaves_ends_the_call(serving: Serving) -> None:
-    """Nobody pays for an answer that nobody reads: the service sees its client go."""
+    """The service notices that its client has disconnected, so nobody pays for an answer that is not read."""
     server = serving([Drip(TEXT * 40, 15.0)])
-    gc.disable()  # it would end the request as well, some time
+    gc.disable()  # would also end the request, but later
 
     async def first() -> str:
         stream = timed(server).stream(PROMPT)
@@ -127,7 +127,7 @@ def test_a_reader_who_leaves_ends_the_call(serving: Serving) -> None:
 
 
 def test_what_a_service_refuses_is_left_out_of_a_stream_too(serving: Serving) -> None:
-    """A server without a field is asked again without it, before a piece has come."""
+    """If a server rejects a field, the request is repeated without it, before the first piece."""
     server = serving([TEXT], without=[Feature.MAX_TOKENS])
     model = adapted(openai(server), sends=list(Extra))
     assert "".join(asyncio.run(read(model))) == TEXT
@@ -150,12 +150,12 @@ class Complete(CustomLLM):  # type: ignore[misc] # LlamaIndex's types are not re
 
 
 def test_a_model_that_cannot_stream_answers_in_one_piece() -> None:
-    """Also a completion model of the user's own; what it thinks aloud is left out all the same."""
+    """This includes a user's own completion model; reasoning is removed as usual."""
     assert asyncio.run(read(adapted(Complete()))) == [TEXT]
 
 
 def test_mock_models_stream() -> None:
-    """LlamaIndex's mocks say what they are asked, piece by piece."""
+    """LlamaIndex's mocks return the prompt, piece by piece."""
     said = "".join(asyncio.run(read(adapted(MockLLM()))))
     assert "When?" in said
     mock = MockFunctionCallingLLM(

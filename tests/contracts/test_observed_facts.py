@@ -1,4 +1,4 @@
-"""Whatever is retained, withdrawn, corrected, merged or forgotten: an observation stands on what holds, or is not there."""
+"""After any sequence of retain, withdraw, edit, merge and forget, each observation is based on valid facts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ STEPS = st.lists(
 
 
 class Bank:
-    """A bank on which steps are done that make sense there; the others do nothing."""
+    """A bank to which valid steps are applied; the others do nothing."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger, self.made, self.told = ledger, 0, 0
@@ -101,7 +101,7 @@ class Bank:
                 ledger.entities.undo(BANK, open_changes[-1].id)
 
     def observe(self, person: str) -> None:
-        """Every second fact under an observation with the one before it, the rest left out."""
+        """Store an observation for every second fact together with the previous one; the rest is omitted."""
         ledger, revision = self.ledger, self.ledger.revision(BANK)
         names = ledger.units.unit_ids(BANK, ledger.observations.entity_facts(BANK, person))
         facts = list(names.values())
@@ -115,7 +115,7 @@ class Bank:
         commit(ledger, replace(writes, observed=ObservedWrite(person, grounds, left_out, revision)))
 
     def observations_on(self, fact: str) -> list[int]:
-        """Row ids of the observations that stand on a fact."""
+        """Row ids of the observations based on a fact."""
         units = [
             unit for found in self.ledger.observations.get(BANK, PEOPLE).values() for unit in found.units
         ]
@@ -125,7 +125,7 @@ class Bank:
         ]
 
     def check(self) -> None:
-        """What holds after every step."""
+        """The invariants after every step."""
         ledger = self.ledger
         waiting = {
             task.key
@@ -160,7 +160,7 @@ class Bank:
 @settings(max_examples=40, deadline=None)
 @given(steps=STEPS)
 def test_observations_stand_on_what_holds(steps: list[tuple[str, str, str, set[str]]]) -> None:
-    """All of an entity's facts are under an observation or left out, or it waits and has a task; no observation outlives a ground."""
+    """Each fact of an entity is observed or omitted, or the entity waits and has a task; no observation survives its source facts."""
     ledger = Ledger.open(":memory:", observing=timedelta(0))
     bank = Bank(ledger)
     for number, fact in enumerate(FACTS[:4]):

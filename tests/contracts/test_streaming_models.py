@@ -1,4 +1,4 @@
-"""Models that give plain text while they write it: the pieces, reasoning left out, failures, and a reader who leaves.
+"""Models that stream plain text: the pieces, removed reasoning, failures, and readers that stop.
 
 The real OpenAI client talks to a local server; no key and no network are used.
 """
@@ -67,7 +67,7 @@ async def read(model: StreamingLanguageModel) -> list[str]:
 
 
 def test_a_service_gives_its_answer_in_pieces(serving: Serving) -> None:
-    """A reader sees the first words before the last ones are there, and nothing is lost between them."""
+    """A reader sees the first words before the last ones have arrived, and no text is lost."""
     pieces = asyncio.run(read(timed(serving([TEXT]))))
     assert "".join(pieces) == TEXT
     assert len(pieces) > 3
@@ -75,27 +75,27 @@ def test_a_service_gives_its_answer_in_pieces(serving: Serving) -> None:
 
 
 def test_a_scripted_model_streams() -> None:
-    """Tests can script what is streamed."""
+    """Tests can script streamed answers."""
     pieces = asyncio.run(read(LangChainModel(ScriptedModel([TEXT]))))
     assert "".join(pieces) == TEXT
     assert len(pieces) > 3
 
 
 def test_two_event_loops_stream_one_after_the_other(serving: Serving) -> None:
-    """An engine used from one loop and then from another keeps streaming."""
+    """An engine used from one loop and then from another still streams."""
     model = timed(serving([TEXT]))
     for _ in range(3):
         assert "".join(asyncio.run(read(model))) == TEXT
 
 
 def test_reasoning_is_left_out(serving: Serving) -> None:
-    """What a small model thinks aloud is never shown to a reader."""
+    """A small model's reasoning is never shown to a reader."""
     pieces = asyncio.run(read(timed(serving([f"<think>Ferries? <b>Brenna</b>.</think>{TEXT}"]))))
     assert "".join(pieces) == TEXT
 
 
 def test_parts_that_are_reasoning_are_left_out() -> None:
-    """Of a model that marks its reasoning as such only the text is given."""
+    """If a model marks its reasoning as such, only the other text is returned."""
     content: list[str | dict[str, str]] = [
         {"type": "reasoning", "reasoning": "Ferries."},
         {"type": "text", "text": TEXT},
@@ -115,13 +115,13 @@ def test_parts_that_are_reasoning_are_left_out() -> None:
     ids=["down", "refused", "broken-off", "cut-off"],
 )
 def test_a_services_failures_are_ours(serving: Serving, reply: ServerReply, error: type[Exception]) -> None:
-    """No vendor's exception reaches a caller, whether it comes before the first piece or after some."""
+    """No vendor's exception reaches a caller, before the first piece or after some."""
     with pytest.raises(error):
         asyncio.run(read(timed(serving([reply]))))
 
 
 def test_it_is_asked_again_before_its_first_piece_only(serving: Serving) -> None:
-    """A service that is down for a moment is asked again; a reader never gets the beginning of an answer twice."""
+    """The call is repeated if the service is down briefly; a reader never gets the beginning of an answer twice."""
     assert "".join(asyncio.run(read(timed(serving([Status(503, retry_after=0), TEXT]), tries=2)))) == TEXT
     broken = serving([Dropped(TEXT * 20), TEXT])
     with pytest.raises(ModelUnavailable):
@@ -130,7 +130,7 @@ def test_it_is_asked_again_before_its_first_piece_only(serving: Serving) -> None
 
 
 def test_a_stream_that_takes_too_long_ends(serving: Serving) -> None:
-    """The time of a call holds for the whole of its answer, however often a piece comes."""
+    """The time limit of a call applies to the whole answer, however often a piece arrives."""
     started = time.monotonic()
     with pytest.raises(ModelUnavailable, match=r"within 0\.4 s"):
         asyncio.run(read(timed(serving([Drip(TEXT * 10, 20.0)]), seconds=0.4)))
@@ -138,7 +138,7 @@ def test_a_stream_that_takes_too_long_ends(serving: Serving) -> None:
 
 
 def test_a_slow_reader_takes_none_of_the_time(serving: Serving) -> None:
-    """The time limit is the model's; a reader may take a while over each piece."""
+    """The time limit applies to the model; a reader may take longer over each piece."""
 
     async def slowly() -> str:
         text = ""
@@ -151,7 +151,7 @@ def test_a_slow_reader_takes_none_of_the_time(serving: Serving) -> None:
 
 
 def test_a_reader_who_leaves_ends_the_call(serving: Serving) -> None:
-    """Nobody pays for an answer that nobody reads: the service sees its client go."""
+    """The service notices that its client has disconnected, so nobody pays for an answer that is not read."""
     server = serving([Drip(TEXT * 40, 15.0)])
 
     async def first() -> str:
@@ -168,7 +168,7 @@ def test_a_reader_who_leaves_ends_the_call(serving: Serving) -> None:
 
 
 def test_what_a_service_refuses_is_left_out_of_a_stream_too() -> None:
-    """A server that knows no max_completion_tokens streams all the same."""
+    """A server without max_completion_tokens streams too."""
     with OpenAIServer([TEXT], without={Feature.MAX_TOKENS}) as server:
         model = LangChainModel(chat(server), sends={Extra.MOST_TOKENS})
         assert "".join(asyncio.run(read(model))) == TEXT
@@ -181,7 +181,7 @@ def test_what_a_service_refuses_is_left_out_of_a_stream_too() -> None:
     )
 )
 def test_however_it_is_cut_the_same_is_said(parts: list[str]) -> None:
-    """A text in pieces says what it says in one piece."""
+    """The pieces of a text, however it is cut, give the same result as the whole text."""
     text = "".join(parts)
     said = []
     for pieces in ([text], list(text)):

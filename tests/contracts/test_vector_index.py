@@ -26,7 +26,7 @@ class TestExactVectorIndex(VectorIndexContract, VectorScorerContract):
 
 @pytest.mark.parametrize("tail_rows", [7, *(pytest.param(rows, marks=pytest.mark.slow) for rows in (1, 50))])
 class TestMappedVectorIndex(VectorIndexContract, VectorScorerContract):
-    """The numpy index over a file, most of it there or half of it still in memory."""
+    """The numpy index with a file that contains most vectors, or half of them."""
 
     @pytest.fixture
     def index(self, tmp_path: Path, tail_rows: int) -> MappedVectorIndex:
@@ -34,7 +34,7 @@ class TestMappedVectorIndex(VectorIndexContract, VectorScorerContract):
 
 
 class TestMappedVectorIndexReopened(DurableVectorIndexContract):
-    """The numpy index over a file that is written to with every batch."""
+    """The numpy index with a file that is written after every batch."""
 
     @pytest.fixture
     def index(self, tmp_path: Path) -> MappedVectorIndex:

@@ -1,8 +1,9 @@
-"""What a model is told of every profile there can be, word for word (paper eq. 23, earlier paper 6.1 and 8.3).
+"""The description of every possible profile that a model sees, word for word (paper eq. 23, earlier paper 6.1 and 8.3).
 
-A profile in words is put together of a sentence, which the grids record for every combination of traits; of a line for each
-trait, and of a text for the band of the bias strength, each of which is recorded once. What `verbalize` gives for each of the
-1,104 profiles must be exactly that, and nothing else. `UPDATE_GOLDEN=1 pytest tests/golden` accepts a change.
+The description consists of a sentence, which the golden files contain for every combination of traits, of a
+line for each trait, and of a text for the band of the bias strength, each of which is recorded once. The
+output of `verbalize` for each of the 1,104 profiles must consist of exactly these. `UPDATE_GOLDEN=1 pytest
+tests/golden` accepts a change.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ PERSONALITIES = {
 
 
 def recorded(name: str, text: str) -> str:
-    """The golden text of this name; with UPDATE_GOLDEN, the given one from now on."""
+    """Return the golden text with this name; with UPDATE_GOLDEN, store the given one first."""
     path = HERE / name
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_text(text, encoding="utf-8")
@@ -41,12 +42,12 @@ def recorded(name: str, text: str) -> str:
 
 
 def sentences(grid: dict[str, Disposition] | dict[str, BigFive]) -> str:
-    """A line a character: its degrees, and what it is."""
+    """One line per character: its degrees and its sentence."""
     return "".join(f"{key}: {character_in_words(each).splitlines()[0]}\n" for key, each in grid.items())
 
 
 def parts() -> dict[str, dict[str, str]]:
-    """How each degree of each trait shows, and the text of each band of the bias strength, as they are."""
+    """The line of each degree of each trait, and the text of each band of the bias strength."""
     found: dict[str, dict[str, str]] = {"bias strength": {}}
     for band, (_, share, _) in BANDS.items():
         found["bias strength"][band] = verbalize(BankProfile(bias_strength=share)).rsplit("\n\n", 1)[1]
@@ -62,7 +63,7 @@ def parts() -> dict[str, dict[str, str]]:
 
 
 def test_what_each_trait_is_called_is_as_recorded() -> None:
-    """The sentence of each of the 125 dispositions and of the 243 personalities is the recorded one."""
+    """The sentences of the 125 dispositions and of the 243 personalities are the recorded ones."""
     assert recorded("dispositions.txt", sentences(DISPOSITIONS)) == sentences(DISPOSITIONS)
     assert recorded("personalities.txt", sentences(PERSONALITIES)) == sentences(PERSONALITIES)
     assert len(set(sentences(DISPOSITIONS).splitlines())) == 125
@@ -70,7 +71,7 @@ def test_what_each_trait_is_called_is_as_recorded() -> None:
 
 
 def test_how_each_trait_shows_is_as_recorded() -> None:
-    """Five lines a dimension, three a trait, three texts of bias strength, all different."""
+    """Five lines per dimension, three per trait and three texts of bias strength are all different."""
     text = json.dumps(parts(), indent=1, ensure_ascii=False) + "\n"
     assert recorded("character_parts.json", text) == text
     lines = [line for degrees in parts().values() for line in degrees.values()]
@@ -104,7 +105,7 @@ def test_every_profile_in_words_is_what_is_recorded_of_its_parts(band: str) -> N
 
 @every_row("trait", [each.name for each in fields(BigFive)])
 def test_a_trait_is_worded_by_its_band(trait: str) -> None:
-    """All shares of a band have one wording, at 0.4 and 0.7 exactly the one above."""
+    """All values in a band have one wording; 0.4 and 0.7 belong to the band above."""
     for shares in BANDS.values():
         assert len({character_in_words(BigFive(**{trait: share})) for share in shares}) == 1
     assert len({character_in_words(BigFive(**{trait: shares[0]})) for shares in BANDS.values()}) == 3

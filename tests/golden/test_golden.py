@@ -1,4 +1,4 @@
-"""Rendered prompts and schemas, word for word: a change to what a model sees is a change somebody has read.
+"""Rendered prompts and schemas, word for word, so that somebody reads every change to what a model sees.
 
 Run `UPDATE_GOLDEN=1 pytest tests/golden` to accept a change, and read the diff.
 """
@@ -125,7 +125,7 @@ def repair() -> str:
 
 
 def untold_repair() -> str:
-    """The repair of a fact that replaces a memory and leaves something of it out."""
+    """The repair of a fact that replaces a memory and omits a detail of it."""
     prompt = replace(extract_facts_prompt(passage()), messages=())
     problem = untold_problem("The user moved the dentist to Friday.", 2, "'9:30', 'Dr. Weber'")
     return rendered(repair_prompt(prompt, answer="{}", problem=problem))
@@ -173,7 +173,7 @@ def of_a_finished_answer(render: Callable[..., Prompt[Any]], *more: Any) -> str:
 
 
 class Advice(BaseModel):
-    """A form that a caller wants an answer in."""
+    """A caller's schema for an answer."""
 
     go: bool
 
@@ -307,7 +307,7 @@ def observations() -> str:
 
 
 def assessment() -> str:
-    """Two opinions, three facts of which one was counted before, in a skeptical character."""
+    """Two opinions and three facts, one of which was counted before, with a skeptical character."""
     facts = [
         replace(make_unit(f"f{place}", text), mentioned_at=MONDAY + timedelta(days=place))
         for place, text in enumerate(
@@ -401,7 +401,7 @@ def test_what_a_model_sees_is_as_recorded(name: str) -> None:
     ],
 )
 def test_what_small_models_are_asked_comes_to_an_end(name: str) -> None:
-    """Every list and every text of the answer has a bound, which a grammar made of the schema keeps to."""
+    """Every list and every text of the answer has a maximum length, which a grammar made from the schema enforces."""
     schema = json.loads((HERE / f"{name}.schema.json").read_text(encoding="utf-8"))
     parts = [schema, *schema.get("$defs", {}).values()]
     fields = {

@@ -1,4 +1,4 @@
-"""Every error message, word for word: a change to what a user reads is a change somebody has read.
+"""Every error message, word for word, so that somebody reads every change to what a user sees.
 
 Run `UPDATE_GOLDEN=1 pytest tests/golden` to accept a change, and read the diff.
 """
@@ -20,7 +20,7 @@ ERRORS = {name for name, value in vars(errors).items() if isinstance(value, type
 
 
 def template(node: ast.expr) -> str:
-    """A text with its values as `{expression}`; a name stands for whatever it is bound to."""
+    """A text with its values as `{expression}`; a name is replaced by its value."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):
@@ -37,13 +37,13 @@ def template(node: ast.expr) -> str:
 
 
 def without_values(text: str) -> str:
-    """A template without its `{expression}` parts, which may hold braces of their own."""
+    """A template without its `{expression}` parts, which may contain braces."""
     shorter = re.sub(r"{[^{}]*}", "", text)
     return text if shorter == text else without_values(shorter)
 
 
 def bound(function: ast.AST) -> dict[str, str]:
-    """Texts that a function gives names to, by name."""
+    """The texts that a function assigns to names, by name."""
     return {
         target.id: template(node.value)
         for node in ast.walk(function)
@@ -54,7 +54,7 @@ def bound(function: ast.AST) -> dict[str, str]:
 
 
 def calls(tree: ast.AST) -> Iterator[tuple[ast.Call, dict[str, str]]]:
-    """Calls that make an error or give one its message, with the texts that have names around them."""
+    """Calls that create an error or pass a message to one, with the texts assigned to names around them."""
     names: dict[ast.AST, dict[str, str]] = {}
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -68,7 +68,7 @@ def calls(tree: ast.AST) -> Iterator[tuple[ast.Call, dict[str, str]]]:
 
 
 def messages(path: Path) -> list[str]:
-    """The messages of a module, a line each: the error and what it is given."""
+    """The messages of a module, one per line: the error and its arguments."""
     lines = []
     for call, texts in calls(ast.parse(path.read_text(encoding="utf-8"))):
         parts = [template(value) for value in (*call.args, *(keyword.value for keyword in call.keywords))]
@@ -80,7 +80,7 @@ def messages(path: Path) -> list[str]:
 
 
 def test_error_messages_are_these() -> None:
-    """All texts of errors stand in one file, by module."""
+    """One file contains all texts of errors, by module."""
     pages = {path.relative_to(SOURCE).as_posix(): messages(path) for path in sorted(SOURCE.rglob("*.py"))}
     found = "".join("\n".join([name, *lines]) + "\n" for name, lines in pages.items() if lines)
     if os.environ.get("UPDATE_GOLDEN"):

@@ -19,7 +19,7 @@ GOLDEN = Path(__file__).with_name("tools.json")
 
 
 def recorded(description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool as a model sees it, without the titles that pydantic makes of names."""
+    """A tool as a model sees it, without the titles that pydantic derives from names."""
     arguments = {
         name: {key: value for key, value in field.items() if key != "title"}
         for name, field in schema["properties"].items()
@@ -52,7 +52,7 @@ def tools_of_both(engine: Hindsight) -> dict[str, dict[str, Any]]:
 
 
 def test_a_model_is_shown_these_tools(light: Hindsight) -> None:
-    """All tools stand in one file, by integration."""
+    """One file contains all tools, by integration."""
     found = json.dumps(tools_of_both(light), indent=1, ensure_ascii=False) + "\n"
     if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.write_text(found, encoding="utf-8")
@@ -60,7 +60,7 @@ def test_a_model_is_shown_these_tools(light: Hindsight) -> None:
 
 
 def test_both_integrations_describe_a_tool_alike(light: Hindsight) -> None:
-    """A tool that both have is described in the same words, its arguments included."""
+    """A tool that both have is described in the same words, including its arguments."""
     tools = tools_of_both(light)
     shared = tools["langgraph"].keys() & tools["llamaindex"].keys()
     assert {"retain_memory", "recall_memories", "reflect_on_memories"} <= shared

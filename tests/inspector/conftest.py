@@ -1,4 +1,4 @@
-"""The inspector in Chromium, over the command line, on a memory of 10,000 memories."""
+"""The inspector in Chromium, started from the command line on a bank of 10,000 memories."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 from inspected_memory import Inspector, cached_memory
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 
-CHROMIUM = which("chromium") or which("google-chrome")  # None: what `playwright install` brought
+# None: the browser that `playwright install` installed
+CHROMIUM = which("chromium") or which("google-chrome")
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -64,7 +65,7 @@ Opens = Callable[[Inspector], Page]
 
 @pytest.fixture
 def opens(browser: BrowserContext) -> Iterator[Opens]:
-    """Opens the printed address in a tab; it must neither report a problem nor ask another host."""
+    """Opens the printed address in a tab, which must neither report a problem nor send requests to another host."""
     pages: list[Page] = []
     problems: list[str] = []
 

@@ -109,12 +109,12 @@ def told_facts(locomo: Path, extracted: Path) -> Iterator[RetainItem]:
                 for fact in by_session.get(number, ())
             ]
             if facts and turns:
-                # Without tags, since tagged facts are no evidence for an untagged opinion.
+                # Without tags, because tagged facts are not evidence for an untagged opinion.
                 yield RetainItem(messages(turns, at), file.stem, facts=facts)
 
 
 def expenses(extracted: Path) -> Iterator[RetainItem]:
-    """Records: those that were extracted, and daily expenses over a year, since LoCoMo has few figures."""
+    """Records: the extracted ones, and daily expenses over a year, since LoCoMo has few figures."""
     for row in map(json.loads, (extracted / "weekly-software_engineer.jsonl").open()):
         sources = sorted({source for fact in row["facts"] for source in fact["sources"]})
         told = [
@@ -187,7 +187,7 @@ def main() -> None:
     agent = Agent({"assess_evidence": assessing(verdict)})
     with Hindsight.open(path, model=agent, config=config) as hindsight:
         tell(hindsight.bank("locomo"), locomo, extracted)
-    with Hindsight.open(path, config=config) as hindsight:  # without a model, messages are kept verbatim
+    with Hindsight.open(path, config=config) as hindsight:  # without a model, messages are stored verbatim
         bank = hindsight.bank("locomo")
         for item in retold(locomo):
             if bank.count() >= WANTED:

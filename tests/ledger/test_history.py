@@ -20,7 +20,7 @@ from hindsight_integrations.model.watermark import Watermark
 
 
 def _knows(feed: Feed, mark: Watermark) -> bool:
-    """Whether a feed knows a mark: SQLite's ledger raises for unknown ones, PostgreSQL's has the indexes rebuilt."""
+    """Whether a feed knows a mark: SQLite's ledger raises for unknown ones, PostgreSQL's causes a rebuild of the indexes."""
     try:
         return feed.knows(mark)
     except LedgerLost:

@@ -1,4 +1,4 @@
-"""Every key starts with the bank and every statement names it, so that a server can be divided by bank."""
+"""Every key starts with the bank and every statement names it, so that a server can be partitioned by bank."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _without_bank(element: ClauseElement, outer: frozenset[object] = frozenset()
 
 
 def test_every_statement_that_reads_or_changes_rows_of_a_bank_names_the_bank() -> None:
-    """A divided server sends it to one node, and any server finds the rows by their key."""
+    """A partitioned server sends it to one node, and any server finds the rows by their key."""
     wrong: dict[str, set[str]] = {}
     count = 0
     for module in _modules():

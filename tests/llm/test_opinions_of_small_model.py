@@ -1,7 +1,7 @@
-"""The paper's examples of opinions on a real small model: two characters over the same facts, and a belief under evidence.
+"""The paper's examples of opinions with a real small model: two characters with the same facts, and an opinion with evidence.
 
-Only what our code answers for is asserted: what is kept is an opinion with its reason and its grounds, and its confidence is
-what its log gives. What the model wrote is printed as it is, for people; it says nothing of what a good model believes.
+Only what our code guarantees is asserted: a stored opinion has its reason and its grounds, and its confidence
+follows from its log. The model's output is printed for people.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from hindsight_integrations.language.packs import ENGLISH
 from hindsight_integrations.models.protocols import Completion, Prompt
 from hindsight_integrations.reflect.opinions.proposed import fault
 
-MOST_SECONDS = 3600.0  # for everything, on two cores that have other things to do
+MOST_SECONDS = 3600.0  # for everything, on two busy cores
 CALL_S = 600.0
 
-# Earlier paper 11.1: what both agents are told. The characters are those of the paper's Figure 5.
+# Earlier paper 11.1: the facts that both agents get. The characters are those of the paper's Figure 5.
 REMOTE_WORK = (
     "Remote work eliminates commute time (average 1 hour/day saved)",
     "Office work provides spontaneous collaboration and mentorship",
@@ -35,7 +35,7 @@ CHARACTERS = {
     "trusting, flexible, empathetic": Disposition(1, 2, 5),
     "skeptical, literal, detached": Disposition(5, 5, 1),
 }
-# Paper section 5.7.1 and earlier paper 11.2: an opinion of 0.70, and what is retained afterwards.
+# Paper section 5.7.1 and earlier paper 11.2: an opinion of 0.70, and the facts retained afterwards.
 OPINION = "I think Python is the best general-purpose language for data science, because it has a library for everything."
 GROUND = "Python has a library for everything in data science."
 EVIDENCE = (
@@ -46,7 +46,7 @@ EVIDENCE = (
 
 
 class FormedByScript:
-    """The small model, but for answers, which a script gives: so the trajectory starts where the paper's does."""
+    """The small model, except for answers, which are scripted so that the trajectory starts as in the paper."""
 
     def __init__(self, model: Watched) -> None:
         self.name, self._model = model.name, model
@@ -76,14 +76,14 @@ def opinionated(
 @pytest.mark.timeout(MOST_SECONDS)
 @pytest.mark.parametrize("character", CHARACTERS)
 def test_figure_5(opinionated: Hindsight, character: str) -> None:
-    """An answer in character; every opinion that was kept is one, with grounds that were told."""
+    """The answer is in character, and every stored opinion is based on facts that were retained."""
     bank = opinionated.bank(character)
     profile = BankProfile(disposition=CHARACTERS[character], bias_strength=0.8)
     bank.profile.set(profile)
     told = {say(bank, text, by=f"colleague {day}", day=day) for day, text in enumerate(REMOTE_WORK, 1)}
     try:
         reflection = bank.reflect("What do you think of remote work?")
-    except MalformedOutput as error:  # a model this small may not manage; nothing may be left of it then
+    except MalformedOutput as error:  # a model this small may fail; then nothing may be stored
         print(f"\n{character}: no answer in the schema: {error.problem}")
         assert bank.opinions.list(include_closed=True) == []
         return
@@ -105,7 +105,7 @@ def test_figure_5(opinionated: Hindsight, character: str) -> None:
 def test_the_trajectory(
     model: Watched, settings: HindsightConfig, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """0.70 at first; then whatever the model makes of the facts, each a row at most, and the confidence that they give."""
+    """The confidence starts at 0.70; each fact adds at most one evidence row, and the confidence follows from the rows."""
     with Hindsight.open(
         tmp_path_factory.mktemp("memory"), model=FormedByScript(model), config=settings
     ) as hindsight:

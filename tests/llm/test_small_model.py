@@ -1,7 +1,7 @@
-"""What a new user does first, on a real small model: a chat of six turns, a question, observations, who the agent is.
+"""A new user's first steps with a real small model: a chat of six turns, a question, observations and the background.
 
-Only the plumbing is asserted: something is found, nothing is lost, it ends in the stated time. What the model wrote is
-printed as it is, for people; it says nothing of what a good model does.
+Only the pipeline is asserted: something is found, nothing is lost, and the time limit is kept. The model's
+output is printed for people.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hindsight_integrations.reflect.observations import TRIES_OF_MODEL
 from hindsight_integrations.testing.doubles import FrozenClock
 
 CALL_S, RETAIN_S = 600.0, 900.0
-MOST_SECONDS = 3600.0  # for everything, on two cores that have other things to do
+MOST_SECONDS = 3600.0  # for everything, on two busy cores
 
 CHAT = [
     ("user", "Hi! I moved from Porto to Lisbon last week, into a flat near the river."),
@@ -63,7 +63,7 @@ class Told:
 
 @pytest.fixture(scope="module")
 def told(model: Watched, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
-    """A bank on disk that was told the chat by way of `extraction="concise"`."""
+    """A bank on disk that contains the chat, extracted with `extraction="concise"`."""
     config = HindsightConfig(
         model_timeout_s=CALL_S,
         retain=RetainConfig(extraction="concise", extraction_timeout_s=RETAIN_S, concurrent_extractions=1),
@@ -84,7 +84,7 @@ def told(model: Watched, tmp_path_factory: pytest.TempPathFactory) -> Iterator[T
 
 @pytest.mark.timeout(MOST_SECONDS)
 def test_a_chat_becomes_memories_or_waits(told: Told) -> None:
-    """There are facts, every message is either in one or waits, and it took no longer than stated."""
+    """There are facts, every message is in one or waits, and the time limit was kept."""
     result = told.result
     print(f"\nretain: {told.seconds:.1f} s, {result.tokens_in} tokens in, {result.tokens_out} out")
     print(f"  {result.created} facts, {len(result.parked)} parked, {len(result.queued)} queued")
@@ -104,7 +104,7 @@ def test_a_chat_becomes_memories_or_waits(told: Told) -> None:
 
 @pytest.mark.timeout(MOST_SECONDS)
 def test_a_question_finds_something(told: Told) -> None:
-    """Recall answers from whatever was made of the chat."""
+    """Recall answers from the memories of the chat."""
     found = {question: told.bank.recall(question) for question in QUESTIONS}
     for question, result in found.items():
         print(f"\nrecall: {question} (confidence {result.confidence:.2f})")
@@ -115,7 +115,7 @@ def test_a_question_finds_something(told: Told) -> None:
 
 @pytest.mark.timeout(MOST_SECONDS)
 def test_observations_are_made(told: Told) -> None:
-    """What is known of somebody is summed up by the model, or by choice of facts once it has failed three times."""
+    """An entity is summarised by the model or, after it has failed three times, by selected facts."""
     told.bank.retain([Message(text, "user", "2025-03-06", id=text) for text in KNOWN], facts=KNOWN_FACTS)
     for tried in range(1, 1 + TRIES_OF_MODEL):
         began = time.monotonic()
@@ -136,7 +136,7 @@ def test_observations_are_made(told: Told) -> None:
 
 @pytest.mark.timeout(MOST_SECONDS)
 def test_who_the_agent_is_is_merged(told: Told) -> None:
-    """Two texts of the program become one background, in the first person and under its limit."""
+    """Two texts of the program become one background, in the first person and within its limit."""
     for text in BACKGROUND:
         began = time.monotonic()
         told.bank.profile.merge_background(text)

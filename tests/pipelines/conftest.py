@@ -1,4 +1,4 @@
-"""Fixtures of the tests of waiting work: engines whose model answers from the text it is given."""
+"""Fixtures for tests of waiting work: engines whose model answers from its prompt."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 @pytest.fixture
 def reader() -> Reader:
-    """The model's answers; its gate holds them back."""
+    """The model's answers; its gate delays them."""
     return Reader()
 
 
 @pytest.fixture
 def opened(opener: Callable[..., Hindsight], reader: Reader) -> Iterator[Opened]:
-    """Opens engines with the reading model, on the machine's clock; what hangs is let go at the end."""
+    """Opens engines with the reading model and the machine's clock; blocked calls are released at the end."""
 
     def open_engine(path: str | Path = ":memory:", **options: Any) -> Hindsight:
         settings = options.pop("config", None) or config()

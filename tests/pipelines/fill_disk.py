@@ -1,10 +1,10 @@
-"""Fills the disk under an engine, makes room again, and says what became of the memories. Run in a process of its own.
+"""Fills the disk under an engine, frees space again, and reports the state of the memories. Run in a separate process.
 
     python fill_disk.py FOLDER {lucene,fts5} {disk,limit} {looking,blind}
 
-`disk` fills the disk that the folder is on, which has to be a small one; `limit` forbids the process files that are much
-larger than they are. `blind` keeps the Chroma backend from seeing that there is no room, as when another program takes it
-between the look and the write. Prints "sound", or what is wrong.
+`disk` fills the folder's disk, which must be small; `limit` keeps the process's files from growing much.
+`blind` hides the lack of space from the Chroma backend, as when another program uses the space between check
+and write. Prints "sound", or the errors.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from hindsight_integrations.indexes import chroma
 from hindsight_integrations.sync import MemoryBank
 from hindsight_integrations.testing.doubles import HashEmbedder
 
-LEFT = 1_500_000  # bytes the full disk still has: some retains succeed
+LEFT = 1_500_000  # free bytes of the full disk: some retains succeed
 ALLOWED = 40_000  # bytes by which a file may grow under the limit
-SLOW = 30.0  # seconds; a call that takes longer counts as hanging
-WATCHDOG = 150  # seconds; it ends the process even where the interpreter is held
+SLOW = 30.0  # seconds; a longer call counts as hanging
+WATCHDOG = 150  # seconds; ends the process even if the interpreter lock is held
 
 
 def memory(number: int) -> str:
-    """A text like no other: a name and some words of its own."""
+    """A unique text: a name and some words."""
     return f"Visitor{number} asked for room{number * 7}, kettle{number * 13}, towel{number * 17} and lamp{number * 19}."
 
 
 class Scarcity:
-    """No room on the disk, until `end`."""
+    """A full disk, until `end`."""
 
     def __init__(self, folder: Path, way: Literal["disk", "limit"]) -> None:
         self._filler, self._way = folder / "filler", way
@@ -49,13 +49,13 @@ class Scarcity:
                     file.flush()
 
     def end(self) -> None:
-        """Make room."""
+        """Free the space."""
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         self._filler.unlink(missing_ok=True)
 
 
 def retained(bank: MemoryBank, numbers: range, problems: list[str]) -> tuple[list[int], int]:
-    """Which were acknowledged, and how many were refused."""
+    """The acknowledged memories, and the number of rejected ones."""
     kept, refused = [], 0
     for number in numbers:
         began = time.monotonic()
@@ -71,7 +71,7 @@ def retained(bank: MemoryBank, numbers: range, problems: list[str]) -> tuple[lis
 
 
 def compare(engine: Hindsight, numbers: list[int], problems: list[str]) -> None:
-    """All that was acknowledged is there and found by meaning and by words."""
+    """Check that everything acknowledged exists and is found by meaning and by words."""
     bank = engine.bank("guests")
     texts = {unit.text for unit in bank.iterate_units()}
     problems += [f"{number} was lost" for number in numbers if memory(number) not in texts]
@@ -84,7 +84,7 @@ def compare(engine: Hindsight, numbers: list[int], problems: list[str]) -> None:
 
 
 def forget(bank: MemoryBank, number: int, problems: list[str]) -> bool:
-    """Erase one on a full disk; whether the engine says that it did. What it says has to be true."""
+    """Erase a memory on a full disk; return whether the engine reported it as erased, which must be true."""
     unit = next(unit for unit in bank.iterate_units() if unit.text == memory(number))
     try:
         receipt = bank.forget(unit=unit.id)
@@ -100,7 +100,7 @@ def forget(bank: MemoryBank, number: int, problems: list[str]) -> bool:
 
 
 def main(folder: Path, keywords: str, way: Literal["disk", "limit"], look: str) -> list[str]:
-    """The whole course; what is wrong."""
+    """Run all steps; return the errors."""
     problems: list[str] = []
     if look == "blind":
         chroma.ClientKeeper.check_room = lambda *_: None  # type: ignore[method-assign]

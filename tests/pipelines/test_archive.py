@@ -1,4 +1,4 @@
-"""A bank as one file: what goes out comes in the same, and a bad file changes nothing."""
+"""Export and import of a bank: the imported bank is equal, and an invalid file changes nothing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def archived(bank: MemoryBank) -> str:
 
 @pytest.mark.promise("An archive is loaded completely or not at all.")
 def test_a_bank_comes_back_the_same(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """Exported and imported elsewhere, a bank gives the same memories with the same ids, scores, names and history."""
+    """Exported and imported elsewhere, a bank returns the same memories with the same ids, scores, names and history."""
     first = filled(opener(tmp_path / "one"))
     assert first.archive.export(tmp_path / "alice.jsonl") == first.count() == 4
     second = opener(tmp_path / "two").bank("alice")
@@ -67,7 +67,7 @@ def test_a_bank_comes_back_the_same(opener: Callable[..., Hindsight], tmp_path: 
 
 
 def test_an_imported_bank_survives_reopening(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """Indexes of an imported bank are the ledger's, after a restart too."""
+    """Indexes of an imported bank agree with the ledger, after a restart too."""
     text = archived(filled(opener()))
     with opener(tmp_path / "two") as engine:
         engine.bank("copy").archive.load(io.StringIO(text))
@@ -79,7 +79,7 @@ def test_an_imported_bank_survives_reopening(opener: Callable[..., Hindsight], t
 def test_a_closed_memory_is_still_that_of_its_message(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """After import a message is forgotten with the memory made of it, although that holds no longer."""
+    """After import, forgetting a message also erases the memory made from it that is already invalid."""
     first = opener(tmp_path / "one").bank("alice")
     (unit_id,) = first.retain(TALK[:1], thread="t").unit_ids
     first.withdraw(unit_id)
@@ -90,7 +90,7 @@ def test_a_closed_memory_is_still_that_of_its_message(
 
 
 def test_only_an_empty_bank_takes_an_archive(light: Hindsight) -> None:
-    """Import never mixes into what is there; an emptied bank takes it."""
+    """Import never mixes with existing memories; an emptied bank accepts it."""
     bank = filled(light)
     text, before = archived(bank), answers(bank)
     with pytest.raises(InvalidRequest, match="empty"):
@@ -126,7 +126,7 @@ def damaged(text: str) -> dict[str, str]:
 
 
 def test_a_bad_archive_leaves_the_bank_empty(light: Hindsight) -> None:
-    """Cut short, damaged, newer or no archive at all: a clear error, and the bank can still take the good one."""
+    """A truncated, damaged or newer archive, or another file, gives a clear error, and the bank still accepts a valid one."""
     good = archived(filled(light))
     bank = light.bank("other")
     for name, text in damaged(good).items():
@@ -139,7 +139,7 @@ def test_a_bad_archive_leaves_the_bank_empty(light: Hindsight) -> None:
 
 @pytest.mark.parametrize("version", [1, 6])
 def test_an_archive_of_a_development_version_is_refused_by_name(light: Hindsight, version: int) -> None:
-    """The error says which version wrote it, what this one reads and what to do."""
+    """The error names the version that wrote it, the supported version and a remedy."""
     text = archived(filled(light))
     header = {"format": "hindsight-archive", "version": version}
     older = "".join([json.dumps(header) + "\n", *text.splitlines(keepends=True)[1:]])
@@ -154,7 +154,7 @@ def test_an_archive_of_a_development_version_is_refused_by_name(light: Hindsight
 
 
 def test_vectors_of_another_embedder_are_refused(light: Hindsight, opener: Callable[..., Hindsight]) -> None:
-    """An archive made with another embedder would answer nonsense, so it is not taken."""
+    """An archive made with another embedder would give wrong results, so it is rejected."""
     text = archived(filled(light))
     bank = opener(embeddings=HashEmbedder(64)).bank("alice")
     with pytest.raises(EmbedderMismatch):
@@ -163,7 +163,7 @@ def test_vectors_of_another_embedder_are_refused(light: Hindsight, opener: Calla
 
 
 def test_the_format_is_plain_lines(light: Hindsight) -> None:
-    """Every line is JSON on its own; the first names format and version, the last counts and seals the others."""
+    """Every line is JSON; the first names format and version, the last contains the number and a hash of the others."""
     lines = [json.loads(line) for line in archived(filled(light)).splitlines()]
     assert lines[0] == {"format": "hindsight-memory-archive", "version": 1}
     assert lines[-1]["rows"] == len(lines) - 2
@@ -173,6 +173,6 @@ def test_the_format_is_plain_lines(light: Hindsight) -> None:
 
 
 def test_nothing_is_left_of_an_export_that_failed(light: Hindsight, tmp_path: Path) -> None:
-    """A path that cannot be written is the caller's OSError, and an archive that is there already stays."""
+    """A path that cannot be written raises OSError, and an existing archive stays."""
     with pytest.raises(OSError, match="No such file"):
         filled(light).archive.export(tmp_path / "missing" / "a.jsonl")

@@ -1,4 +1,4 @@
-"""Opinions travel in archives with all from which their confidence follows; whatever an archive says of them does no harm."""
+"""Archives contain opinions with everything that determines their confidence; invalid opinions in an archive do no harm."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Line = list[Any]
 
 
 def believing(bank: MemoryBank) -> list[str]:
-    """Ids of three facts: an opinion "good" stands on the first, is reinforced by the second, and reworded for the third."""
+    """Ids of three facts: the opinion "good" is based on the first, reinforced by the second, and reworded because of the third."""
     facts = [
         bank.retain(text, facts=[{"what": text}], timestamp=START + hour * HOUR).unit_ids[0]
         for hour, text in enumerate(FACTS)
@@ -64,7 +64,7 @@ def lines_of(bank: MemoryBank) -> list[Line]:
 
 
 def load(bank: MemoryBank, lines: list[Line]) -> None:
-    """Load an archive of these lines, sealed."""
+    """Load an archive of these lines, with a valid seal."""
     bank.archive.load(io.StringIO(sealed(lines)))
 
 
@@ -76,7 +76,7 @@ def other(opener: Callable[..., Hindsight], light_config: HindsightConfig) -> Me
 
 @pytest.mark.promise("An archive is loaded completely or not at all.")
 def test_a_loaded_bank_believes_what_was_archived(light: Hindsight, other: MemoryBank) -> None:
-    """Same ids, same history, same confidences: now, at any moment, and at any revision."""
+    """Ids, history and confidences are equal: now, at any time, and at any revision."""
     bank = light.bank("alice")
     believing(bank)
     load(other, lines_of(bank))
@@ -96,7 +96,7 @@ def test_a_loaded_bank_believes_what_was_archived(light: Hindsight, other: Memor
 
 
 def test_a_loaded_opinion_lives_on(light: Hindsight, other: MemoryBank) -> None:
-    """Forgetting a fact in the loaded bank takes along what was worded from it there, and nothing in the bank archived."""
+    """Forgetting a fact in the loaded bank erases wordings based on it there, and nothing in the original bank."""
     facts = believing(light.bank("alice"))
     load(other, lines_of(light.bank("alice")))
     other.forget(unit=facts[2])
@@ -106,7 +106,7 @@ def test_a_loaded_opinion_lives_on(light: Hindsight, other: MemoryBank) -> None:
 
 
 def test_an_opinion_without_its_lines_is_refused(light: Hindsight, other: MemoryBank) -> None:
-    """A memory of the opinion network of which nothing says how it was formed would move with no evidence."""
+    """Without a formation, the confidence of an opinion would change without evidence."""
     bank = light.bank("alice")
     believing(bank)
     lines = [line for line in lines_of(bank) if not line[0].startswith(("opinion", "evidence"))]
@@ -116,7 +116,7 @@ def test_an_opinion_without_its_lines_is_refused(light: Hindsight, other: Memory
 
 
 def test_opinions_that_stand_on_each_other_do_no_harm(light: Hindsight, other: MemoryBank) -> None:
-    """An archive may say that wordings stand on themselves and on each other: closing and forgetting still end."""
+    """An archive may contain wordings that are based on themselves and on each other: closing and forgetting still terminate."""
     bank = light.bank("alice")
     facts = believing(bank)
     bank.retain("I feel so.", facts=[{"what": "I feel that bread is dear.", "fact_type": "opinion"}])
@@ -140,7 +140,7 @@ def test_opinions_that_stand_on_each_other_do_no_harm(light: Hindsight, other: M
 @pytest.mark.promise("An archive is loaded completely or not at all.")
 @pytest.mark.parametrize("left_out", ["opinion_wordings", "opinions"])
 def test_half_an_opinion_is_refused(light: Hindsight, other: MemoryBank, left_out: str) -> None:
-    """Neither an opinion without a wording nor a wording without an opinion comes in, and nothing of the rest."""
+    """An opinion without a wording, or a wording without an opinion, rejects the whole archive."""
     bank = light.bank("alice")
     believing(bank)
     kept = {"opinion_wordings": ("opinion_grounds", "evidence"), "opinions": ()}[left_out]

@@ -1,4 +1,4 @@
-"""as_of: the past as it was. Whatever was said, withdrawn, changed or brought back later does not show in it."""
+"""as_of shows the past: nothing that was said, withdrawn, changed or restored later is visible."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOTES = {subject: f"User keeps a {subject} note in folder {n}" for n, subject in
 
 
 def say(bank: MemoryBank, day: int, what: str, *invalidates: str, **fact: Any) -> tuple[str, ...]:
-    """One message of one fact on the morning of a day; returns the ids of its units."""
+    """One message with one fact on the morning of a day; returns the ids of its units."""
     message = {"role": "user", "content": what, "id": f"d{day}"}
     facts = [{"what": what, "sources": [f"d{day}"], "invalidates": list(invalidates), **fact}]
     return bank.retain([message], timestamp=FIRST + day * DAY, facts=facts).unit_ids
@@ -37,10 +37,10 @@ def listed(*values: str) -> list[dict[str, Any]]:
 
 
 def do(bank: MemoryBank, day: int, operation: str, subject: str) -> None:
-    """One operation on a subject; on one that was never noted it says something new, and closes nothing.
+    """One operation on a subject; for a new subject it makes a statement and closes nothing.
 
-    To restore is to bring back, by hand, all notes on the subject that are closed. Items are removed from the newest note on the
-    subject, and added to it.
+    A restoration restores all closed notes on the subject. Items are removed from the newest note on the
+    subject, or added to it.
     """
     note = NOTES[subject]
     newest = next((unit.id for unit in bank.iterate_units() if unit.text == note), "nothing")
@@ -78,13 +78,13 @@ STEPS = st.lists(
 
 
 def seen(bank: MemoryBank, subject: str, **options: Any) -> set[tuple[str, tuple[str, ...]]]:
-    """What recall serves, with the items of each."""
+    """The memories that recall returns, each with its items."""
     found = bank.recall(f"the {subject} of the user", max_tokens=10_000, **options).units
     return {(item.unit.text, tuple(item.text.split("\n- ")[1:])) for item in found}
 
 
 def items_of_notes(bank: MemoryBank, as_of: datetime | None = None) -> dict[str, list[str]]:
-    """The items that hold of each memory that does."""
+    """The valid items of each valid memory."""
     units = [*bank.iterate_units(as_of=as_of)]
     return {unit.id: [item.id for item in bank.document_items(unit.id, as_of=as_of)] for unit in units}
 
@@ -102,8 +102,7 @@ def items_of_notes(bank: MemoryBank, as_of: datetime | None = None) -> dict[str,
 )
 @given(steps=STEPS)
 def test_the_past_of_a_bank_is_what_a_bank_knew_then(steps: list[tuple[str, str]]) -> None:
-    """After each day of notes, deletions, replacements, changes of items and restorings, the finished bank shows as_of that day just
-    what the unfinished one held and served, and all of it is valid by the log and said by then."""
+    """After each day of notes, deletions, replacements, item changes and restorations, `as_of` that day shows in the finished bank exactly what the bank contained then."""
     clock = FrozenClock(FIRST)
     with Hindsight.open(
         ":memory:", embeddings=HashEmbedder(), reranker=None, config=LIGHT, clock=clock
@@ -128,7 +127,7 @@ def test_the_past_of_a_bank_is_what_a_bank_knew_then(steps: list[tuple[str, str]
 
 
 def test_what_was_brought_back_shows_before_and_after(light: Hindsight, clock: FrozenClock) -> None:
-    """A memory closed by mistake and restored is there as of the days before the closing and from the restoring on."""
+    """A memory closed by mistake and restored is shown for days before the closing and from the restoration on."""
     bank = light.bank("diary")
     (kept,) = say(bank, 0, NOTES["kayak"])
     say(bank, 5, "User threw the kayak away", NOTES["kayak"])
@@ -139,7 +138,7 @@ def test_what_was_brought_back_shows_before_and_after(light: Hindsight, clock: F
 
 
 def days_listed(bank: MemoryBank, unit_id: str, days: int) -> list[int]:
-    """The days at whose noon `units` lists a memory; recall must agree with it."""
+    """The days at whose noon `units` lists a memory; recall must agree."""
     found = []
     for day in range(days):
         moment = FIRST + day * DAY + NOON
@@ -153,8 +152,7 @@ def days_listed(bank: MemoryBank, unit_id: str, days: int) -> list[int]:
 def test_between_closing_and_restoring_a_memory_was_not_there(
     opener: Callable[..., Hindsight], clock: FrozenClock, tmp_path: Path, reopened: bool
 ) -> None:
-    """Closed on days 2 and 6 and restored on days 4 and 7, it is listed and recalled on the other days only, also by an
-    engine that reads the log anew."""
+    """Closed on days 2 and 6 and restored on days 4 and 7, it is listed and recalled on the other days only, also after reopening."""
     engine = opener(tmp_path, config=LIGHT)
     bank = engine.bank("diary")
     (kept,) = say(bank, 0, NOTES["kayak"])
@@ -169,7 +167,7 @@ def test_between_closing_and_restoring_a_memory_was_not_there(
 
 
 def test_while_a_message_was_edited_its_first_wording_was_not_there(light: Hindsight) -> None:
-    """A message reworded on day 3 and set right again on day 6 did not say its first wording in between."""
+    """A message edited on day 3 and changed back on day 6 did not have its first wording in between."""
     bank = light.bank("diary")
     message = {"role": "user", "content": NOTES["kayak"], "id": "m"}
     other = {**message, "content": "User keeps nothing in folders"}
@@ -185,7 +183,7 @@ def test_while_a_message_was_edited_its_first_wording_was_not_there(light: Hinds
 
 
 def test_history_of_the_past_holds_nothing_said_later(light: Hindsight) -> None:
-    """With as_of, include_invalidated adds what had been closed by then, never what nobody had said yet."""
+    """With as_of, include_invalidated adds memories closed by then, but none that was mentioned later."""
     bank = light.bank("diary")
     say(bank, 0, NOTES["kayak"])
     say(bank, 2, "User threw the kayak away", NOTES["kayak"])

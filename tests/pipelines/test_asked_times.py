@@ -1,4 +1,4 @@
-"""What recall searches for where a question names a time: the time itself, and the question without its words."""
+"""The search of a question that names a time: the time window, and the question without the time expression."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hindsight_integrations.sync import MemoryBank
 from hindsight_integrations.testing.doubles import FixedReranker, HashEmbedder
 
 THURSDAY = datetime(2024, 6, 13, 10, tzinfo=UTC)
-TOLD = {  # days before that Thursday: what was said then
+TOLD = {  # days before that Thursday on which something was said
     0: "Ann repaired the gate.",
     1: "Ann bought bread and cheese.",
     2: "Ann visited the museum.",
@@ -31,7 +31,7 @@ TOLD = {  # days before that Thursday: what was said then
 
 
 class Embedder(HashEmbedder):
-    """Remembers the questions it embedded."""
+    """Records the embedded questions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Embedder(HashEmbedder):
 
 
 class Reranker(FixedReranker):
-    """Remembers the questions it read."""
+    """Records the reranked questions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Reranker(FixedReranker):
 
 
 class Street:
-    """A bank of eight memories, with what its models are asked."""
+    """A bank of eight memories, and the inputs of its models."""
 
     def __init__(self) -> None:
         self.embedder, self.reranker = Embedder(), Reranker()
@@ -95,7 +95,7 @@ def found_by(result: RecallResult, channel: Channel) -> set[str]:
     ],
 )
 def test_words_that_count_from_now_are_not_looked_up(street: Street, question: str, words: str) -> None:
-    """The choir's "yesterday" is another one. The vector and the reranker get the whole question."""
+    """ "yesterday" in the choir's message is another day. The vector and the reranker get the whole question."""
     found = street.ask(question)
     assert not any("choir" in text for text in found_by(found, Channel.KEYWORD))
     assert found_by(found, Channel.KEYWORD) == found_by(street.ask(words), Channel.KEYWORD)
@@ -104,7 +104,7 @@ def test_words_that_count_from_now_are_not_looked_up(street: Street, question: s
 
 
 def test_a_long_time_is_cut_out_of_the_vector_too(street: Street) -> None:
-    """Beside a memory stands the day it happened, which no "since" is near."""
+    """Memories are embedded with their date, to which no "since" is similar."""
     street.ask("Where did Ann live in the last 70 days, and since when?")
     assert street.embedder.asked[-1] == "Where did Ann live, and since when?"
     street.ask("What did Ann buy on 12 June 2024?")
@@ -112,7 +112,7 @@ def test_a_long_time_is_cut_out_of_the_vector_too(street: Street) -> None:
 
 
 def test_a_time_of_nearly_everything_says_nothing(street: Street) -> None:
-    """It is not searched, which the trace says; the result still says which time was read."""
+    """It is not searched, as the trace says; the result still contains the parsed window."""
     found = street.ask("What did Ann buy this year?")
     assert found.window is not None
     assert found_by(found, Channel.TEMPORAL) == set()
@@ -122,7 +122,7 @@ def test_a_time_of_nearly_everything_says_nothing(street: Street) -> None:
 
 
 def test_a_time_of_nothing_is_looked_up_by_its_words(street: Street) -> None:
-    """No memory is of that week; what speaks of one is all there is."""
+    """No memory is from that week, so the words find memories that mention one."""
     found = street.ask("What did the choir do this week?", query_timestamp=THURSDAY + timedelta(days=365))
     assert found.window is not None
     assert found_by(found, Channel.TEMPORAL) == set()
@@ -142,7 +142,7 @@ def test_a_time_of_nothing_is_looked_up_by_its_words(street: Street) -> None:
     ],
 )
 def test_a_question_that_is_only_a_time_finds_what_is_of_it(street: Street, question: str) -> None:
-    """And nothing else: no other memory answers it, whatever words it has."""
+    """No other memory answers it, whatever words it contains."""
     found = street.ask(question)
     assert found.window is not None
     assert found.window.start == datetime(2024, 6, 12, tzinfo=UTC)
@@ -150,13 +150,13 @@ def test_a_question_that_is_only_a_time_finds_what_is_of_it(street: Street, ques
 
 
 def test_what_is_of_the_time_asked_for_is_likely_to_help(street: Street) -> None:
-    """No word of "What happened this week?" is like what happened, and that is no reason to say nothing."""
+    """The words of "What happened this week?" are similar to no event, so similarity does not exclude the results."""
     found = street.ask("What happened this week?", relevance="likely", order="time")
     assert [item.unit.text for item in found.units] == [TOLD[days] for days in (2, 1, 0)]
 
 
 def test_a_turn_of_another_day_does_not_join_its_neighbours(street: Street) -> None:
-    """Turns of one conversation lend each other relevance, but not their day."""
+    """Neighbouring turns of a conversation share relevance, but not their day."""
     bank = street.engine.bank("midnight")
     late, early = datetime(2024, 6, 11, 23, 58, tzinfo=UTC), datetime(2024, 6, 12, 0, 2, tzinfo=UTC)
     for moment, text in ((late, "Ben looked for the plums."), (early, "In the cellar, with the pears.")):
@@ -167,13 +167,13 @@ def test_a_turn_of_another_day_does_not_join_its_neighbours(street: Street) -> N
 
 
 def test_a_question_that_is_only_a_time_may_be_of_everything(street: Street) -> None:
-    """What says nothing beside other words is all there is to go by without them."""
+    """A time that covers everything is ignored in longer questions, but is all that such a question contains."""
     assert len(street.ask("What happened this year?").units) == len(TOLD)
     assert len(street.ask("this year", order="time").units) == len(TOLD)
 
 
 def test_a_question_that_is_only_a_time_of_nothing_is_looked_up_by_its_words(street: Street) -> None:
-    """What comes nearest is found, and the window says which time was read and that nothing is of it."""
+    """The most similar memories are found, and the window shows that the time was parsed and is empty."""
     found = street.ask("What happened in 1999?")
     assert found.window is not None
     assert (found.window.start.year, found_by(found, Channel.TEMPORAL)) == (1999, set())
@@ -181,7 +181,7 @@ def test_a_question_that_is_only_a_time_of_nothing_is_looked_up_by_its_words(str
 
 
 def test_a_window_given_leaves_the_words_as_they_are(street: Street) -> None:
-    """Whoever names the time beside the question is asked nothing about its words."""
+    """If the caller passes the window, the question's words are not parsed for times."""
     window = (THURSDAY - timedelta(days=2), THURSDAY)
     street.ask("What did Ann buy yesterday?", window=window)
     assert street.embedder.asked[-1] == "What did Ann buy yesterday?"

@@ -1,4 +1,4 @@
-"""Work that waits: a model that is down, slow or limited, passages parked and queued, and tasks that fail."""
+"""Waiting work: a model that is down, slow or limited, parked and queued passages, and failing tasks."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ QUEUE = settings(on_model_failure="queue")
 
 @pytest.fixture
 def opened(opener: Callable[..., Hindsight]) -> Opened:
-    """Opens an engine on exact numpy and FTS5 whose model replays a script."""
+    """Opens an engine with exact numpy search and FTS5 whose model is scripted."""
 
     def open_engine(script: Any, config: HindsightConfig = QUEUE, path: str | Path = ":memory:") -> Hindsight:
         return opener(path, model=ScriptedModel(script), config=config)
@@ -106,7 +106,7 @@ def states(engine: Hindsight) -> list[TaskState]:
 
 @pytest.fixture
 def serving() -> Iterator[Callable[[Sequence[ServerReply]], ChatOpenAI]]:
-    """A ChatOpenAI that talks to a local server with a script."""
+    """A ChatOpenAI for a local server that answers from a script."""
     servers: list[OpenAIServer] = []
 
     def serve(replies: Sequence[ServerReply]) -> ChatOpenAI:
@@ -135,7 +135,7 @@ def test_by_default_a_model_in_trouble_leaves_nothing_written(
     serving: Callable[[Sequence[ServerReply]], ChatOpenAI],
     trouble: ServerReply,
 ) -> None:
-    """Rate limit, outage and timeout are ModelUnavailable; neither messages nor tasks are kept, and a retry works."""
+    """Rate limit, outage and timeout are ModelUnavailable; neither messages nor tasks are stored, and a retry works."""
     engine = opener(model=serving([trouble, {"facts": [KAYAK]}]), config=settings())
     bank = engine.bank("alice")
     with pytest.raises(ModelUnavailable):
@@ -154,7 +154,7 @@ def test_queued_a_model_in_trouble_costs_no_message(
     serving: Callable[[Sequence[ServerReply]], ChatOpenAI],
     trouble: ServerReply,
 ) -> None:
-    """With on_model_failure="queue" the retain succeeds, says what waits, and settle extracts it later, once."""
+    """With on_model_failure="queue" the retain succeeds and reports the queued passages, and settle extracts them later, once."""
     engine = opener(model=serving([trouble, {"facts": [KAYAK]}]), config=QUEUE)
     bank = engine.bank("alice")
     result = bank.retain(TALK)
@@ -169,7 +169,7 @@ def test_queued_a_model_in_trouble_costs_no_message(
 
 
 def test_a_refused_key_is_queued_too(opened: Opened) -> None:
-    """A key that expired overnight loses nothing where the caller asked never to fail."""
+    """With on_model_failure="queue", a key that has expired loses nothing."""
     engine = opened([ModelRefused("test", "expired"), {"facts": [KAYAK]}])
     bank = engine.bank("alice")
     assert "ModelRefused" in bank.retain(TALK).queued[0].reason
@@ -180,7 +180,7 @@ def test_a_refused_key_is_queued_too(opened: Opened) -> None:
 def test_a_passage_extracted_later_is_as_it_would_have_been(
     opened: Opened, failure: Any, clock: FrozenClock
 ) -> None:
-    """Later extraction gives the same unit, id, sources, times, thread, context, tags and entities as the retain would."""
+    """Later extraction gives the same unit, id, sources, times, thread, context, tags and entities."""
     at_once, later = (
         opened([{"facts": [KAYAK]}]),
         opened([failure] * (3 if failure == "no json" else 1) + [{"facts": [KAYAK]}]),
@@ -193,13 +193,13 @@ def test_a_passage_extracted_later_is_as_it_would_have_been(
     (unit,) = units(later)
     assert (unit.thread, unit.sources, unit.tags) == ("t1", ("m1",), ("boats",))
     assert unit.occurred is not None
-    assert unit.occurred.start == datetime(2024, 5, 1, 23, tzinfo=UTC)  # Lisbon's midnight
+    assert unit.occurred.start == datetime(2024, 5, 1, 23, tzinfo=UTC)  # midnight in Lisbon
     found = later.bank("alice").recall("kayak").units[0]
     assert set(found.entities) == {"Alice", "Boat Club"}
 
 
 def test_a_document_passage_extracted_later_keeps_its_place(opened: Opened, clock: FrozenClock) -> None:
-    """Of a long document only the passage that failed waits; extracted later it has the document's id, time and chunk."""
+    """Only the failed passage of a long document waits; extracted later, it has the document's id, time and chunk."""
     text = "\n\n".join(f"Part {n}. " + "word " * 30 for n in range(3))
     document = Document(text, "d1", "2024-01-01", {"shelf": "a"})
 
@@ -220,7 +220,8 @@ def test_a_document_passage_extracted_later_keeps_its_place(opened: Opened, cloc
     clock.advance(HOUR)
     assert engine.bank("alice").tasks.settle().created == 1
 
-    # Facts told at one instant are set apart by microseconds in the order they were written; the rest is the same.
+    # Facts with the same time get microseconds in the order in which they are written; everything else is
+    # equal.
     both = [
         sorted((replace(u, mentioned_at=u.mentioned_at.replace(microsecond=0)) for u in units(e)), key=str)
         for e in (engine, whole)
@@ -231,7 +232,7 @@ def test_a_document_passage_extracted_later_keeps_its_place(opened: Opened, cloc
 
 
 def test_one_bad_chunk_does_not_hold_the_others_back(opened: Opened) -> None:
-    """Facts of good chunks and the parked passage of a bad one come in one commit; tokens of all calls are counted."""
+    """The facts of good chunks and the parked passage of a bad one are one commit; the tokens of all calls are counted."""
 
     def reply(messages: Any) -> Any:
         return "no json" if "[m1]" in messages[1].text.partition("<<<PASSAGE")[2] else {"facts": [NAMED]}
@@ -244,7 +245,7 @@ def test_one_bad_chunk_does_not_hold_the_others_back(opened: Opened) -> None:
 
 
 def test_every_stage_shows_in_the_result(opened: Opened) -> None:
-    """Repair, screening, unknown sources and parts dropped are all told in one RetainResult."""
+    """One RetainResult reports repairs, screening, unknown sources and dropped parts."""
     facts = [
         {**KAYAK, "causal_relations": [{"target_fact_index": 1, "relation_type": "causes", "strength": 7}]},
         NAMED,
@@ -263,7 +264,7 @@ def test_every_stage_shows_in_the_result(opened: Opened) -> None:
 
 
 def test_settle_is_idempotent(opened: Opened) -> None:
-    """Settling again does nothing, costs no call and changes neither memories nor revision."""
+    """A second settle makes no calls and changes neither memories nor the revision."""
     engine = opened([DOWN, {"facts": [KAYAK]}])
     bank = engine.bank("alice")
     bank.retain(TALK)
@@ -275,7 +276,7 @@ def test_settle_is_idempotent(opened: Opened) -> None:
 
 
 def test_failures_are_retried_ever_more_rarely_and_then_given_up(opened: Opened, clock: FrozenClock) -> None:
-    """What fails each time is tried after 1, 2, 4 ... minutes; the task dies at last, and can be revived."""
+    """A failing task is tried after 1, 2, 4 ... minutes; in the end it is DEAD, and can be retried by the caller."""
     engine = opened([DOWN, *[KeyError("context_length_exceeded")] * MAX_ATTEMPTS, {"facts": [KAYAK]}])
     bank = engine.bank("alice")
     bank.retain(TALK)
@@ -297,7 +298,7 @@ def test_failures_are_retried_ever_more_rarely_and_then_given_up(opened: Opened,
 )
 @pytest.mark.parametrize("trouble", [DOWN, ModelRefused("test", "expired")], ids=["down", "refused"])
 def test_an_outage_of_a_day_kills_no_task(opened: Opened, clock: FrozenClock, trouble: Exception) -> None:
-    """A model that is away for a day costs no attempt, however often settle asks, and leaves all to be done afterwards."""
+    """A model that is unavailable for a day uses up no attempt, however often settle runs, and all tasks run afterwards."""
     away = clock.now() + timedelta(days=1)
 
     def reply(messages: Any) -> Any:
@@ -322,13 +323,13 @@ def test_an_outage_of_a_day_kills_no_task(opened: Opened, clock: FrozenClock, tr
 
 
 def test_delays_double() -> None:
-    """Up to an hour for what fails, up to five minutes where the model is away."""
+    """Up to an hour for failures, up to five minutes for an unavailable model."""
     assert [retry_delay(attempts) / MINUTE for attempts in (1, 2, 3, 6, 7, 500)] == [1, 2, 4, 32, 60, 60]
     assert [outage_delay(before) / MINUTE for before in (0, 1, 2, 3, 500)] == [1, 2, 4, 5, 5]
 
 
 def enqueue(folder: Path, payload: str, clock: FrozenClock) -> None:
-    """Put a task of the test's own into the queue of a closed memory, due before all others."""
+    """Add a task to the queue of a closed memory, due before all others."""
     task = TaskWrite(TaskKind.EXTRACT_QUEUED, payload)
     with closing(Ledger.open(folder, clock=FrozenClock(clock.now() - HOUR))) as ledger:
         commit(ledger, WriteSet("alice", ledger.revision("alice"), tasks=(task,)))
@@ -339,7 +340,7 @@ def enqueue(folder: Path, payload: str, clock: FrozenClock) -> None:
 def test_a_poisoned_task_blocks_no_other(
     opened: Opened, clock: FrozenClock, payload: str, tmp_path: Path
 ) -> None:
-    """A damaged payload fails on its own, first in line though it is; what is behind it is done in the same settle."""
+    """A damaged payload fails alone although it is first; the tasks after it run in the same settle."""
     with opened([DOWN], path=tmp_path) as engine:
         engine.bank("alice").retain(TALK)
     enqueue(tmp_path, payload, clock)
@@ -352,7 +353,7 @@ def test_a_poisoned_task_blocks_no_other(
 
 
 def test_a_passage_no_vendor_error_can_pass_blocks_no_other(opened: Opened) -> None:
-    """An exception nobody foresaw (a vendor's 400 for one passage) is that task's failure, and the reason is kept."""
+    """An unexpected exception (a vendor's 400 for one passage) is recorded as that task's failure."""
 
     def reply(messages: Any) -> Any:
         calls.append(messages)
@@ -375,7 +376,7 @@ def test_a_passage_no_vendor_error_can_pass_blocks_no_other(opened: Opened) -> N
 def test_a_killed_process_task_is_taken_again_by_the_next(
     opened: Opened, clock: FrozenClock, tmp_path: Path
 ) -> None:
-    """After a kill between lease and commit, whoever opens the directory next does the task at once, and only once."""
+    """After a kill between lease and commit, the next engine runs the task at once, and only once."""
     with opened([DOWN], path=tmp_path) as engine:
         engine.bank("alice").retain(TALK)
     with closing(Ledger.open(tmp_path, clock=clock)) as ledger:
@@ -391,7 +392,7 @@ def test_a_killed_process_task_is_taken_again_by_the_next(
 def test_a_task_that_kills_its_process_each_time_is_given_up(
     opened: Opened, clock: FrozenClock, tmp_path: Path
 ) -> None:
-    """Leases that end without an outcome count as attempts, so a crash loop ends."""
+    """Leases that end without a result count as attempts, so a crash loop ends."""
     with opened([DOWN], path=tmp_path) as engine:
         engine.bank("alice").retain(TALK)
     for _ in range(MAX_ATTEMPTS):
@@ -403,14 +404,14 @@ def test_a_task_that_kills_its_process_each_time_is_given_up(
 
 
 def test_two_who_hold_one_task_write_its_facts_once(opened: Opened, clock: FrozenClock) -> None:
-    """A slow holder whose lease ran out and the one who took over leave one copy; the loser's commit is refused."""
+    """A slow holder whose lease has ended and the new holder store one copy; the other commit is rejected."""
     bank: MemoryBank
 
     def reply(messages: Any) -> Any:
         calls.append(messages)
         if len(calls) == 1:
             raise DOWN
-        if len(calls) == 2:  # while this model call runs, the lease ends and another settle does the task
+        if len(calls) == 2:  # during this model call the lease ends and another settle runs the task
             clock.advance(2 * LEASE)
             bank.tasks.settle()
             return {"facts": [{**KAYAK, "what": "Alice bought a kayak that was red."}]}
@@ -427,7 +428,7 @@ def test_two_who_hold_one_task_write_its_facts_once(opened: Opened, clock: Froze
 
 
 def test_an_edited_message_is_not_extracted_in_its_old_wording(opened: Opened) -> None:
-    """What waited and was edited meanwhile is read in its new wording only."""
+    """A waiting message that is edited is extracted with its new text only."""
     engine = opened([DOWN, {"facts": [{**KAYAK, "what": "Alice bought a blue canoe."}]}])
     bank = engine.bank("alice")
     bank.retain(TALK[:1])
@@ -439,7 +440,7 @@ def test_an_edited_message_is_not_extracted_in_its_old_wording(opened: Opened) -
 
 
 def test_without_a_model_passages_wait_on(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """An engine opened without a model leaves queued passages alone, uses up no attempt, and settles what it can."""
+    """An engine without a model leaves queued passages alone, uses up no attempt, and runs the other tasks."""
     engine = opener(tmp_path, model=ScriptedModel([DOWN]), config=QUEUE)
     engine.bank("alice").retain(TALK)
     engine.close()
@@ -451,7 +452,7 @@ def test_without_a_model_passages_wait_on(opener: Callable[..., Hindsight], tmp_
 
 
 def test_nothing_runs_after_close(opened: Opened) -> None:
-    """A closed engine does no more work; what waits is there when it is opened again."""
+    """A closed engine runs no more tasks; they wait until it is opened again."""
     engine = opened([DOWN])
     bank = engine.bank("alice")
     bank.retain(TALK)
@@ -462,7 +463,7 @@ def test_nothing_runs_after_close(opened: Opened) -> None:
 
 
 def test_modes_and_guidelines_reach_the_model(opener: Callable[..., Hindsight]) -> None:
-    """Concise and custom extraction ask differently; the user's guidelines come along, fenced."""
+    """Concise and custom extraction use different prompts; the user's guidelines are inserted between markers."""
     prompts = {}
     for mode, guidelines in (("concise", ""), ("custom", "Note every price."), ("narrative", "")):
         fact = {"fact": KAYAK["what"]} if mode == "concise" else KAYAK
@@ -486,19 +487,19 @@ def test_modes_and_guidelines_reach_the_model(opener: Callable[..., Hindsight]) 
     ],
 )
 def test_settings_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
-    """Guidelines nobody would read, custom extraction without any, and misspelt choices fail when they are written."""
+    """Unused guidelines, custom extraction without guidelines, and misspelt values raise at construction."""
     with pytest.raises(InvalidRequest):
         RetainConfig(**options)
 
 
 @pytest.mark.parametrize("mode", [ExtractionMode.CONCISE, ExtractionMode.NARRATIVE])
 def test_modes_that_need_a_model_say_so(mode: ExtractionMode) -> None:
-    """Asking for extraction by a model without naming one fails at open."""
+    """A mode that needs a model raises at open if there is none."""
     with pytest.raises(InvalidRequest, match="Pass `model=`"):
         Hindsight.open(":memory:", config=settings(extraction=mode))
 
 
 def test_queueing_can_be_chosen_by_the_environment() -> None:
-    """HINDSIGHT_ON_MODEL_FAILURE sets the choice."""
+    """HINDSIGHT_ON_MODEL_FAILURE sets the option."""
     config = HindsightConfig.from_env({"HINDSIGHT_ON_MODEL_FAILURE": "queue"})
     assert config.retain.on_model_failure is OnModelFailure.QUEUE

@@ -1,4 +1,4 @@
-"""Bad input: each kind gets its own clear error or a documented cleaning, and the ledger is unchanged."""
+"""Invalid input: each kind gives a clear error or is cleaned as documented, and the ledger is unchanged."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ from hindsight_integrations.testing.doubles import HashEmbedder
     ],
 )
 def test_what_cannot_be_retained_says_why(light: Hindsight, content: Any, message: str | None) -> None:
-    """Every unusable input raises InvalidRequest naming the field and the remedy, and stores nothing."""
+    """Every invalid input raises InvalidRequest with the field and the remedy, and stores nothing."""
     bank = light.bank("alice")
     if message is None:
         assert bank.retain(content).created == 1
@@ -83,7 +83,7 @@ def test_what_cannot_be_retained_says_why(light: Hindsight, content: Any, messag
     ],
 )
 def test_options_of_retain_are_checked(light: Hindsight, options: dict[str, Any], message: str) -> None:
-    """An option out of range is named, and nothing is stored."""
+    """The error names the option that is out of range, and nothing is stored."""
     bank = light.bank("alice")
     with pytest.raises(InvalidRequest, match=message):
         bank.retain("Alice likes plums.", **options)
@@ -140,7 +140,7 @@ RECORD_KEYS = "Allowed keys: kind, category, value, unit."
 def test_unknown_keys_of_a_callers_fact_are_refused(
     light: Hindsight, part: dict[Any, Any], where: str, keys: str, allowed: str
 ) -> None:
-    """A misspelt key of a fact or its record is named with its path and the allowed keys, and nothing is stored."""
+    """The error names a misspelt key of a fact or its record with its path and the allowed keys, and nothing is stored."""
     bank = light.bank("alice")
     with pytest.raises(InvalidRequest) as refused:
         bank.retain("Hi. A coffee.", facts=[{"what": "Hi."}, {"what": "A coffee."} | part])
@@ -185,7 +185,7 @@ def test_unknown_keys_of_a_models_fact_cost_nothing() -> None:
 def test_what_cannot_be_asked_says_why(
     light: Hindsight, query: str, options: dict[str, Any], message: str
 ) -> None:
-    """Every unusable query raises InvalidRequest naming the field and the remedy."""
+    """Every invalid query raises InvalidRequest with the field and the remedy."""
     bank = light.bank("alice")
     bank.retain("Alice likes plums.")
     with pytest.raises(InvalidRequest, match=message):
@@ -235,21 +235,21 @@ def test_vectors_that_are_none_are_refused(
 
 @every_row("name", ["", "  ", "x" * 513, "a\x00b", "a\ud800", None, 7])
 def test_names_that_cannot_be_banks(light: Hindsight, name: Any) -> None:
-    """Empty, over-long and unprintable bank ids are refused."""
+    """Empty, over-long and unprintable bank ids are rejected."""
     with pytest.raises(InvalidRequest, match="bank id"):
         light.bank(name)
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "team/alice", "ä漢字 🙂", "x" * 512, "CON", "."])
 def test_any_other_name_is_a_bank(opener: Callable[..., Hindsight], tmp_path: Path, name: str) -> None:
-    """Slashes, dots, any script and 512 characters are fine, and nothing is written outside the directory."""
+    """Slashes, dots, any script and 512 characters are accepted, and nothing is written outside the directory."""
     home = tmp_path / "home"
     opener(home).bank(name).retain("Alice likes plums.")
     assert [entry.name for entry in tmp_path.iterdir()] == ["home"]
 
 
 def test_an_unknown_bank_is_named_with_the_known_ones(light: Hindsight) -> None:
-    """create=False raises BankNotFound, a LookupError that lists what is there."""
+    """create=False raises BankNotFound, a LookupError that lists the existing banks."""
     light.bank("alice")
     with pytest.raises(BankNotFound, match=r"'bob' \(banks here: 'alice'\)"):
         light.bank("bob", create=False)
@@ -261,7 +261,7 @@ def test_an_unknown_bank_is_named_with_the_known_ones(light: Hindsight) -> None:
     "Only one process can write to a data directory; others can open it with `read_only=True`."
 )
 def test_a_locked_directory_names_the_owner(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """A second engine on the same directory is refused with the pid of the first; a reader is welcome."""
+    """A second engine on the same directory is rejected with the pid of the first; a read-only engine can be opened."""
     opener(tmp_path).bank("alice").retain("Alice likes plums.")
     with pytest.raises(LedgerBusy, match=rf"in this process \({os.getpid()}\)"):
         opener(tmp_path)
@@ -275,7 +275,7 @@ def test_a_locked_directory_names_the_owner(opener: Callable[..., Hindsight], tm
 def test_a_cell_that_runs_twice_is_told_how_to_go_on(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """The second `Hindsight.open` of a notebook names the ways out, and each of them works."""
+    """The error of a second `Hindsight.open` in a notebook lists remedies, each of which works."""
     first, place = opener(tmp_path), str(tmp_path.resolve())
     first.bank("alice").retain("Alice likes plums.")
     with pytest.raises(LedgerBusy) as caught:
@@ -288,7 +288,7 @@ def test_a_cell_that_runs_twice_is_told_how_to_go_on(
 
 
 def test_a_reader_sees_what_the_writer_adds(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """A read-only engine beside a writer finds memories retained after it was opened."""
+    """A read-only engine finds memories that another engine retained after it was opened."""
     writer = opener(tmp_path).bank("alice")
     writer.retain("Alice likes plums.")
     reader = opener(tmp_path, read_only=True).bank("alice")
@@ -298,7 +298,7 @@ def test_a_reader_sees_what_the_writer_adds(opener: Callable[..., Hindsight], tm
 
 
 def test_a_file_instead_of_a_directory(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """Opening a file is a clear storage error."""
+    """Opening a file raises a clear storage error."""
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageError, match="file"):
         opener(tmp_path / "file")
@@ -306,7 +306,7 @@ def test_a_file_instead_of_a_directory(opener: Callable[..., Hindsight], tmp_pat
 
 @pytest.mark.directory
 def test_a_newer_schema_is_refused(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """A ledger written by a later version is not touched."""
+    """A ledger of a later version is not changed."""
     opener(tmp_path).close()
     with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
         connection.execute("PRAGMA user_version = 999")
@@ -317,7 +317,7 @@ def test_a_newer_schema_is_refused(opener: Callable[..., Hindsight], tmp_path: P
 def test_another_embedder_is_refused_until_reindexed(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """A bank remembers its embedder; reindex embeds everything anew with the present one."""
+    """A bank remembers its embedder; reindex embeds everything again with the current one."""
     with opener(tmp_path) as first:
         first.bank("alice").retain("Alice likes plums.")
     bank = opener(tmp_path, embeddings=HashEmbedder(128)).bank("alice")
@@ -331,7 +331,7 @@ def test_another_embedder_is_refused_until_reindexed(
 
 
 def test_a_closed_engine_says_so(light: Hindsight) -> None:
-    """Every verb after close raises EngineClosed; closing twice is fine."""
+    """Every method raises EngineClosed after close; closing twice is allowed."""
     bank = light.bank("alice")
     light.close()
     light.close()
@@ -342,7 +342,7 @@ def test_a_closed_engine_says_so(light: Hindsight) -> None:
 
 @pytest.mark.slow
 def test_a_forked_child_is_refused() -> None:
-    """After os.fork the child's engine raises EngineClosed instead of hanging; the parent's goes on."""
+    """After os.fork the child's engine raises EngineClosed instead of hanging; the parent's continues."""
     script = """
 import os
 from hindsight_integrations import Hindsight, EngineClosed
@@ -365,7 +365,7 @@ engine.close()
 
 
 def test_a_sync_call_from_the_engine_own_loop_is_refused(light: Hindsight) -> None:
-    """Calling the sync face inside the engine's event loop raises at once instead of waiting for ever."""
+    """A sync call inside the engine's event loop raises at once instead of waiting forever."""
     bank = light.bank("alice")
 
     async def inside() -> None:
@@ -377,7 +377,7 @@ def test_a_sync_call_from_the_engine_own_loop_is_refused(light: Hindsight) -> No
 
 @pytest.fixture
 def ordinary_user() -> Any:
-    """Tests may run as root, whom no permission stops; these run as nobody."""
+    """Tests may run as root, who has all permissions; these run as nobody."""
     if os.geteuid() != 0:
         yield
         return
@@ -391,7 +391,7 @@ def ordinary_user() -> Any:
 def test_a_directory_that_cannot_be_written(
     ordinary_user: None, opener: Callable[..., Hindsight], below: str
 ) -> None:
-    """An unwritable directory, or one that cannot be made, is a clear error that names it."""
+    """The error names an unwritable directory, or one that cannot be created."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)
         with pytest.raises(LedgerReadOnly, match=f"{folder}.* cannot be written"):
@@ -400,7 +400,7 @@ def test_a_directory_that_cannot_be_written(
 
 
 def test_a_directory_that_became_unwritable_is_left_as_it_was(opener: Callable[..., Hindsight]) -> None:
-    """A memory whose files may only be read can still be opened read-only and recalled."""
+    """A memory with read-only files can still be opened with read_only=True and recalled."""
     with tempfile.TemporaryDirectory() as folder:
         with opener(folder) as engine:
             engine.bank("alice").retain("Alice likes plums.")

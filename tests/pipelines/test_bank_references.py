@@ -1,4 +1,4 @@
-"""A bank is found again by its reference: in the engine that has its directory open, or the error says what to do."""
+"""A bank reference is resolved by the engine that has its directory open; otherwise the error names a remedy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hindsight_integrations import (
 
 
 def test_a_reference_survives_json_and_a_restart(tmp_path: Path) -> None:
-    """What was written before the restart is recalled through the reference after it, however the path is spelt."""
+    """A memory retained before a restart is recalled through the reference after it, however the path is spelt."""
     with Hindsight.open(tmp_path / "memory", reranker=None) as engine:
         bank = engine.bank("alice")
         bank.retain("Alice keeps bees in Porto.")
@@ -34,7 +34,7 @@ def test_a_reference_survives_json_and_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_reference_is_resolved_inside_an_event_loop(tmp_path: Path) -> None:
-    """Deserialising happens wherever a framework does it: there is no loop to wait on."""
+    """Frameworks deserialise inside an event loop too, where blocking is not possible."""
 
     async def run() -> str:
         async with AsyncHindsight.open(tmp_path, reranker=None) as engine:
@@ -47,7 +47,7 @@ def test_a_reference_is_resolved_inside_an_event_loop(tmp_path: Path) -> None:
 
 
 def test_a_closed_directory_says_open_it_first(tmp_path: Path) -> None:
-    """A reference never opens a directory itself: nobody would close it."""
+    """A reference never opens a directory itself, because nobody would close it."""
     with Hindsight.open(tmp_path, reranker=None) as engine:
         reference = engine.bank("alice").reference
     with pytest.raises(BankNotOpen, match="Open the directory first"):
@@ -55,7 +55,7 @@ def test_a_closed_directory_says_open_it_first(tmp_path: Path) -> None:
 
 
 def test_memory_that_ended_with_its_engine_is_gone() -> None:
-    """Two engines in memory are two places, and what one kept is not looked for in the other."""
+    """Two in-memory engines are two locations, and memories of one are not looked up in the other."""
     with Hindsight.open(":memory:", reranker=None) as engine:
         reference = engine.bank("alice").reference
         assert bank_at(reference).name == "alice"
@@ -66,7 +66,7 @@ def test_memory_that_ended_with_its_engine_is_gone() -> None:
 
 
 def test_a_forgotten_bank_is_not_made_anew(tmp_path: Path) -> None:
-    """Who loads an agent whose bank was forgotten is told, and gets no empty memory."""
+    """Loading an agent whose bank was forgotten raises an error instead of creating an empty bank."""
     with Hindsight.open(tmp_path, reranker=None) as engine:
         reference = engine.bank("alice").reference
         engine.forget_bank("alice")
@@ -76,7 +76,7 @@ def test_a_forgotten_bank_is_not_made_anew(tmp_path: Path) -> None:
 
 
 def test_the_writer_is_found_beside_a_reader(tmp_path: Path) -> None:
-    """A read-only engine over the same directory never gets what is to be written."""
+    """A read-only engine on the same directory is not used for writes."""
     with Hindsight.open(tmp_path, reranker=None) as writer:
         reference = writer.bank("alice").reference
         with Hindsight.open(tmp_path, reranker=None, read_only=True):
@@ -84,6 +84,6 @@ def test_the_writer_is_found_beside_a_reader(tmp_path: Path) -> None:
 
 
 def test_what_is_no_reference_is_refused() -> None:
-    """A dict is not unpacked by guess."""
+    """A dict is rejected instead of being interpreted."""
     with pytest.raises(InvalidRequest, match=r"bank\.reference"):
         bank_at({"place": "x", "bank": "y"})  # type: ignore[arg-type]

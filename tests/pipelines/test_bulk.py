@@ -1,4 +1,4 @@
-"""Many retains at once: batches, progress, resumption, and one bad item among good ones."""
+"""Many retains in one call: batches, progress, resumption, and one invalid item among valid ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def notes(count: int) -> list[RetainItem]:
 
 
 def test_texts_conversations_and_facts_go_in_together(real: Hindsight) -> None:
-    """Every kind of content becomes what `retain` would have made of it, with its own tags, thread and times."""
+    """Every kind of content gives the memories that `retain` would create, with its own tags, thread and times."""
     bank = real.bank("mixed")
     told = [{"what": "Bob bought a rope.", "sources": ["m1"], "entities": [{"text": "Bob"}]}]
     items = [
@@ -66,7 +66,7 @@ def test_texts_conversations_and_facts_go_in_together(real: Hindsight) -> None:
 
 
 def test_bulk_and_single_retains_make_the_same_memories(light: Hindsight) -> None:
-    """The same ids come out whichever way a conversation went in, so either can be repeated with the other."""
+    """The ids are equal, so either call can be repeated with the other."""
     talk = [{"role": "user", "name": "Alice", "content": "I like plums.", "id": "m1"}]
     one = light.bank("alice").retain(talk, thread="t").unit_ids
     again = light.bank("alice").retain_many([RetainItem(talk, thread="t")])
@@ -74,7 +74,7 @@ def test_bulk_and_single_retains_make_the_same_memories(light: Hindsight) -> Non
 
 
 def test_causes_stay_with_their_own_item(light: Hindsight) -> None:
-    """Causal claims of one item never point into another item of the same batch."""
+    """Causal claims of one item never refer to another item of the same batch."""
     flood: list[dict[str, Any]] = [
         {"what": "A storm came.", "sources": ["m"]},
         {
@@ -95,7 +95,7 @@ def test_causes_stay_with_their_own_item(light: Hindsight) -> None:
 
 
 def test_progress_counts_to_the_end(light: Hindsight) -> None:
-    """The callback hears of every batch, and the last call says all is done."""
+    """The callback is called for every batch, and the last call reports that everything is done."""
     heard: list[tuple[int, int]] = []
     light.bank("notes").retain_many(
         notes(25), progress=lambda done, of: heard.append((done, of)), batch_size=10
@@ -104,7 +104,7 @@ def test_progress_counts_to_the_end(light: Hindsight) -> None:
 
 
 def test_one_bad_item_does_not_stop_the_others(light: Hindsight) -> None:
-    """The bad item's error is in the result at its place; nothing of it is stored, all others are."""
+    """The result contains the invalid item's error at its position; nothing of it is stored, and all others are."""
     bank = light.bank("notes")
     items = [*notes(2), RetainItem("   "), RetainItem([{"role": "user"}]), *notes(4)[2:]]
     result = bank.retain_many(items)
@@ -114,7 +114,7 @@ def test_one_bad_item_does_not_stop_the_others(light: Hindsight) -> None:
 
 
 class Choosy(HashEmbedder):
-    """An embedder that gives NaN for texts about poison."""
+    """An embedder that returns NaN for texts about poison."""
 
     def embed_documents(self, texts: Any) -> Any:
         vectors = super().embed_documents(texts)
@@ -123,7 +123,7 @@ class Choosy(HashEmbedder):
 
 
 def test_an_item_that_cannot_be_embedded_keeps_to_itself(opener: Callable[..., Hindsight]) -> None:
-    """A batch that fails as a whole is taken apart, so that only the item at fault is left out."""
+    """A batch that fails is repeated item by item, so that only the faulty item is left out."""
     bank = opener(embeddings=Choosy()).bank("notes")
     result = bank.retain_many([*notes(3), RetainItem("This is poison.")])
     assert [(place, type(error).__name__) for place, error in result.failed] == [(3, "MalformedOutput")]
@@ -132,7 +132,7 @@ def test_an_item_that_cannot_be_embedded_keeps_to_itself(opener: Callable[..., H
 
 
 def test_texts_documents_and_conversations_are_items(light: Hindsight) -> None:
-    """Ours, LangChain's and LlamaIndex's, without a wrapper; one outcome each."""
+    """Ours, LangChain's and LlamaIndex's are accepted without a wrapper, with one outcome each."""
     bank = light.bank("mixed")
     result = bank.retain_many(
         [
@@ -173,7 +173,7 @@ def test_langchain_documents_are_retained_in_one_commit(light: Hindsight) -> Non
 
 
 def test_what_is_no_item_is_refused(light: Hindsight) -> None:
-    """A number among texts keeps to itself; a batch size of zero is refused before anything is written."""
+    """A number among texts fails alone; a batch size of zero is rejected before anything is written."""
     bank = light.bank("notes")
     ((place, error),) = bank.retain_many([7]).failed
     assert (place, "cannot be retained" in str(error)) == (0, True)
@@ -183,7 +183,7 @@ def test_what_is_no_item_is_refused(light: Hindsight) -> None:
 
 
 def test_two_versions_in_one_call_end_with_the_later(light: Hindsight) -> None:
-    """Of one document given twice, the later text is what is remembered."""
+    """The later text of a document that occurs twice is stored."""
     bank = light.bank("notes")
     bank.retain_many(
         [RetainItem("The kayak is red.", document_id="d"), RetainItem("The kayak is blue.", document_id="d")]
@@ -193,7 +193,7 @@ def test_two_versions_in_one_call_end_with_the_later(light: Hindsight) -> None:
 
 @pytest.mark.promise("Retaining the same input twice stores one memory.")
 def test_the_same_call_twice_leaves_one_copy(real: Hindsight) -> None:
-    """The second call skips everything and says so."""
+    """The second call skips everything and reports it."""
     bank = real.bank("notes")
     first, second = bank.retain_many(notes(30), batch_size=8), bank.retain_many(notes(30), batch_size=8)
     assert (first.created, second.created, second.failed, bank.count()) == (30, 0, (), 30)
@@ -201,7 +201,7 @@ def test_the_same_call_twice_leaves_one_copy(real: Hindsight) -> None:
 
 @pytest.mark.promise("No acknowledged write is lost, even if the process is killed at any moment.")
 def test_a_killed_run_is_finished_by_the_next(tmp_path: Path) -> None:
-    """After a SIGKILL between batches the same call does the rest: every note once, found by every index."""
+    """After a SIGKILL between batches, the same call does the rest: every note is stored once and found by every index."""
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     with Hindsight.open(tmp_path, embeddings=HashEmbedder(), reranker=None) as engine:
@@ -215,7 +215,7 @@ def test_a_killed_run_is_finished_by_the_next(tmp_path: Path) -> None:
 
 
 def test_many_threads_with_the_same_items_leave_one_copy(light: Hindsight) -> None:
-    """Bulk and single retains of the same notes at the same time do not double anything, or wait for ever."""
+    """Concurrent bulk and single retains of the same notes neither duplicate anything nor wait forever."""
     bank = light.bank("notes")
 
     def work(turn: int) -> int:
@@ -230,7 +230,7 @@ def test_many_threads_with_the_same_items_leave_one_copy(light: Hindsight) -> No
 
 @pytest.mark.promise("The sync and async APIs do the same.")
 def test_async_and_sync_faces_agree() -> None:
-    """The async verb does the same from any event loop."""
+    """The async method does the same in any event loop."""
 
     async def run() -> int:
         async with AsyncHindsight.open(":memory:", embeddings=HashEmbedder(), reranker=None) as engine:
@@ -242,7 +242,7 @@ def test_async_and_sync_faces_agree() -> None:
 
 
 def test_a_cancelled_waiter_does_not_block_the_next() -> None:
-    """Giving up while waiting for somebody else's retain leaves the way free for others."""
+    """A cancelled call that waited for another retain does not block later ones."""
 
     async def run() -> list[str]:
         guard, order = InFlight(), []

@@ -1,4 +1,4 @@
-"""Questions for a cause: the graph channel follows causal links, whatever the words."""
+"""Questions for a cause: the graph channel follows causal links, independently of the words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FACTS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("engine", ["light", "real"])
 def test_why_reaches_the_cause_in_other_words(engine: str, request: pytest.FixtureRequest) -> None:
-    """Nothing in "burst water main" is in the question; its causal link to the fair is, and is all that is followed."""
+    """ "burst water main" shares no word with the question; its causal link to the fair is the only one that is followed."""
     hindsight: Hindsight = request.getfixturevalue(engine)
     bank = hindsight.bank("village")
     bank.retain([{"role": "user", "content": "What a week.", "id": "m1"}], facts=FACTS)

@@ -1,4 +1,4 @@
-"""Chroma's files damaged in many ways: every bank is rebuilt from the ledger on open, and the log says so."""
+"""Damage to Chroma's files: every bank is rebuilt from the ledger at open, and the log reports it."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ DAMAGES = {
 def test_damaged_chroma_is_rebuilt_from_the_ledger(
     opener: Callable[..., Hindsight], tmp_path: Path, kind: str, seed: int
 ) -> None:
-    """Whatever happened to Chroma's files, every memory is found by meaning after the next open, and nothing fails."""
+    """After any damage to Chroma's files, every memory is found by meaning after the next open, and nothing fails."""
     with opener(tmp_path, config=CHROMA) as engine:
         for bank, texts in TEXTS.items():
             for text in texts:
@@ -124,7 +124,7 @@ def test_damaged_chroma_is_rebuilt_from_the_ledger(
 def test_an_open_that_rebuilds_says_so(
     opener: Callable[..., Hindsight], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The log names the damaged store and each bank that is rebuilt; doctor shows what was rebuilt and why."""
+    """The log names the damaged store and each rebuilt bank; doctor shows what was rebuilt and why."""
     with opener(tmp_path, config=CHROMA) as engine:
         engine.bank("anna").retain(TEXTS["anna"][0])
     DAMAGES["truncated"](tmp_path / "chroma" / "chroma.sqlite3", random.Random(1))

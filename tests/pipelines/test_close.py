@@ -1,4 +1,4 @@
-"""Closing an engine: interrupted at any moment it can be finished, and the directory opened again in the same process."""
+"""Closing an engine: it can be completed after an interrupt at any moment, and the directory reopened in the same process."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def started(script: str, folder: Path) -> subprocess.Popen[str]:
 
 
 def interrupted(script: str, folder: Path, when: str = "closing") -> list[str]:
-    """What a process prints after Ctrl-C, sent once it has printed `when`; it must end by itself."""
+    """The output of a process that gets Ctrl-C once it has printed `when`; it must end by itself."""
     with started(script, folder) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == f"{when}\n"
@@ -170,12 +170,12 @@ def interrupted(script: str, folder: Path, when: str = "closing") -> list[str]:
 
 
 def test_an_interrupted_close_is_finished_by_a_second(tmp_path: Path) -> None:
-    """Ctrl-C while close waits ends the waiting; a second close waits to the end, and the directory opens again."""
+    """Ctrl-C ends a waiting close; a second close waits to the end, and the directory can be opened again."""
     assert interrupted(OPEN + CLOSE_AGAIN, tmp_path) == ["refused", "1"]
 
 
 def test_ctrl_c_while_a_model_thinks(tmp_path: Path) -> None:
-    """Ctrl-C ends a retain whose model never answers, the `with` block closes the engine, and what was acknowledged is kept."""
+    """Ctrl-C ends a retain whose model never answers, the `with` block closes the engine, and acknowledged memories are stored."""
     assert interrupted(THINKING, tmp_path, "thinking") == ["['Alice likes plums.']"]
     assert not {"ledger.pid", "ledger.sqlite-wal"} & {path.name for path in tmp_path.iterdir()}
 
@@ -215,7 +215,7 @@ class Hanging:
     ],
 )
 def test_close_does_not_wait_for_a_model(tmp_path: Path, way: str) -> None:
-    """However a model's call hangs, close returns, the call raises EngineClosed, and the directory opens at once."""
+    """However a model's call blocks, close returns, the call raises EngineClosed, and the directory can be opened at once."""
     model = Hanging(way)
     engine = Hindsight.open(
         tmp_path, model=model, embeddings=HashEmbedder(), reranker=None, config=LIGHT, worker=False
@@ -242,14 +242,14 @@ def test_close_does_not_wait_for_a_model(tmp_path: Path, way: str) -> None:
 
 @pytest.mark.slow
 def test_an_interrupted_close_is_finished_at_exit(tmp_path: Path) -> None:
-    """A process that ends after an interrupted close leaves the directory as a close does."""
+    """A process that ends after an interrupted close leaves the directory like a complete close."""
     assert set(interrupted(OPEN + END, tmp_path)) == {"refused", "the end"}
     assert not {"ledger.pid", "ledger.sqlite-wal"} & {path.name for path in tmp_path.iterdir()}
 
 
 @pytest.mark.slow
 def test_a_close_that_is_registered_at_exit(tmp_path: Path) -> None:
-    """At exit Python starts no threads any more; an engine closes all the same."""
+    """At exit Python starts no threads any more; an engine can still be closed."""
     script = OPEN.replace("try:\n    engine.close()", "try:\n    go_on.set()\n    engine.close()")
     with started(script + AT_EXIT, tmp_path) as process:
         assert process.stdout is not None
@@ -269,8 +269,7 @@ rounds, delay = 60, lambda step: 0.00005 * (step + 1)""",
     ids=["Chroma and Lucene", "exact and FTS5"],
 )
 def test_interrupts_at_any_time_of_closing(tmp_path: Path, schedule: str) -> None:
-    """Signals after 0.05 to 25 ms of closing, every other time with a worker: each time the engine can be closed and opened
-    in the same process."""
+    """Signals after 0.05 to 25 ms of closing, every second time with a worker: the engine can be closed and reopened in the same process."""
     process = started(SIGNALS.replace("interrupts = 0", f"interrupts = 0\n{schedule}"), tmp_path)
     printed, _ = process.communicate(timeout=120)
     assert (printed, process.returncode) == ("interrupted\n", 0)
@@ -279,7 +278,8 @@ def test_interrupts_at_any_time_of_closing(tmp_path: Path, schedule: str) -> Non
 class Interrupting:
     """Raises KeyboardInterrupt on the main thread at one line of this package in a block.
 
-    Not in the standard library's: a trace function strikes where no signal does, between a `with` block and its end.
+    Lines of the standard library are excluded, because a trace function can interrupt where no signal can:
+    between a `with` block and its end.
     """
 
     def __init__(self, line: int) -> None:
@@ -305,7 +305,7 @@ class Interrupting:
 @pytest.mark.slow
 @pytest.mark.parametrize("worker", [False, True])
 def test_an_interrupt_at_any_line_of_closing(tmp_path: Path, worker: bool) -> None:
-    """Whichever line of Python the interrupt strikes, a second close finishes, and the directory opens again."""
+    """Whichever line is interrupted, a second close completes, and the directory can be opened again."""
     line = 0
     while True:
         engine = Hindsight.open(
@@ -324,13 +324,13 @@ def test_an_interrupt_at_any_line_of_closing(tmp_path: Path, worker: bool) -> No
         if not interrupting.struck:
             break
         line += 1
-    assert line > 8  # the lines of a whole close were tried
+    assert line > 8  # all lines of a close were tried
 
 
 def test_what_fails_to_close_does_not_keep_the_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An index that cannot be closed is the ledger's to make good; the directory is let go."""
+    """An index that cannot be closed is repaired from the ledger; the directory is released."""
     engine = Hindsight.open(tmp_path, embeddings=HashEmbedder(), reranker=None, config=LIGHT)
     engine.bank("alice").retain("Alice likes plums.")
 

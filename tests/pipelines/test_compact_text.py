@@ -1,4 +1,4 @@
-"""Compact text: more memories fit, none costs more, and an item that was removed does not come back by it."""
+"""Compact text: more memories fit, none costs more, and removed items do not reappear."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SHORT = [
 
 
 def test_it_says_what_happened_and_the_date_in_figures(bank: MemoryBank) -> None:
-    """As coarse as it is known; the unit itself, and recall that asks for nothing, have the whole text."""
+    """The date has its known precision; the unit, and recall by default, have the whole text."""
     assert shown(bank) == SHORT
     whole = bank.recall(ASKED)
     assert [item.text for item in whole.units] == [item.unit.text for item in whole.units]
@@ -59,7 +59,7 @@ def test_it_says_what_happened_and_the_date_in_figures(bank: MemoryBank) -> None
 
 
 def test_no_memory_costs_more_and_the_budget_holds_for_what_is_shown(bank: MemoryBank) -> None:
-    """Every budget is kept by the short texts as they are counted, and none takes fewer memories than the full text does."""
+    """The budgets apply to the compact texts, and none contains fewer memories than with full text."""
     for tokens in range(1, 120, 7):
         short = bank.recall(ASKED, text="compact", max_tokens=tokens)
         counted = bank.asynchronous._context.services.tokens.count([item.text for item in short.units])
@@ -70,7 +70,7 @@ def test_no_memory_costs_more_and_the_budget_holds_for_what_is_shown(bank: Memor
 def test_it_stays_through_archive_and_restart_and_goes_with_an_edit(
     opener: Opener, light_config: HindsightConfig, tmp_path: Path
 ) -> None:
-    """An archive brings the short forms along; words of a caller's own are served as they are."""
+    """An archive contains the compact forms; a caller's own texts are returned unchanged."""
     home = opener(tmp_path / "home", config=light_config)
     told(home.bank("ines")).archive.export(tmp_path / "ines.jsonl")
     home.close()
@@ -86,7 +86,7 @@ def test_it_stays_through_archive_and_restart_and_goes_with_an_edit(
 
 
 def test_a_document_in_short_has_the_items_that_hold(light: Hindsight) -> None:
-    """The head is in its short form, and an item that was removed is not shown in it either."""
+    """The head is compact, and a removed item is not shown."""
     bank = light.bank("port")
     items = ["crane repair", "new mooring fees", "pier lights"]
     agenda: dict[str, Any] = {
@@ -108,7 +108,7 @@ def test_a_document_in_short_has_the_items_that_hold(light: Hindsight) -> None:
 
 
 def test_doors_show_a_date_once(bank: MemoryBank) -> None:
-    """A line of a prompt has it beside the memory; a document, which has only its text, in it. Whoever asks for all gets all."""
+    """A prompt shows the date next to the memory; a document, which has only its text, contains it. `text="full"` shows everything."""
     given = {"messages": [HumanMessage(ASKED)]}
     lines = create_recall_node(bank, output="text", relevance="all").invoke(given)["memories"]
     assert f"- {SOLD} (happened on Friday, May 3, 2024)" in lines.splitlines()
@@ -120,7 +120,7 @@ def test_doors_show_a_date_once(bank: MemoryBank) -> None:
 
 
 def test_a_line_that_comes_back_in_short_is_not_learnt_again(bank: MemoryBank) -> None:
-    """A prompt's block that ends up in a message says nothing new."""
+    """A prompt's block that becomes part of a message is not retained as news."""
     given = {"messages": [HumanMessage(ASKED)]}
     lines = create_recall_node(bank, output="text", relevance="all").invoke(given)["memories"]
     before = bank.count()

@@ -1,4 +1,4 @@
-"""Confidence as an agent meets it: lower where the bank holds no answer, 0 where nothing was found."""
+"""Confidence: lower if the bank contains no answer, 0 if nothing was found."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def bank(real: Hindsight) -> MemoryBank:
 
 
 def test_a_question_the_bank_answers_gets_more_confidence(bank: MemoryBank) -> None:
-    """Than one about something never mentioned: an agent can tell them apart by a threshold."""
+    """It is higher than for something never mentioned, so an agent can use a threshold."""
     known, unknown = bank.recall(ANSWERED), bank.recall(NEVER_MENTIONED)
     assert known.confidence > 0.5 > unknown.confidence
 
 
 def test_the_wrong_person_gets_less_confidence(bank: MemoryBank) -> None:
-    """Melanie painted the sunrise and Caroline did not, though both questions find the same turn first."""
+    """Melanie painted the sunrise and Caroline did not, although both questions find the same turn first."""
     right, wrong = (bank.recall(f"Where did {name} paint a sunrise?") for name in ("Melanie", "Caroline"))
     assert right.confidence > wrong.confidence
 
 
 def test_with_a_reranker_the_order_is_the_same(opener: Callable[..., Hindsight]) -> None:
-    """The reranker has constants of its own, and what it reads decides."""
+    """The reranker has separate constants, and its scores decide."""
     judge = FixedReranker(lambda query, text: 8.0 if "greyhound" in query and "greyhound" in text else -9.0)
     bank = opener(reranker=judge).bank("talk")
     bank.retain(MESSAGES, thread="talk")
@@ -54,13 +54,13 @@ def test_with_a_reranker_the_order_is_the_same(opener: Callable[..., Hindsight])
 
 
 def test_nothing_found_is_no_confidence(bank: MemoryBank) -> None:
-    """Neither in an empty bank, nor where a filter or the budget leaves no unit."""
+    """This holds in an empty bank, and if a filter or the budget leaves no unit."""
     assert bank.recall(ANSWERED, tags=["nowhere"], tags_match="any_strict").confidence == 0.0
     assert bank.recall(ANSWERED, max_tokens=1).confidence == 0.0
 
 
 def test_explain_tells_the_confidence_and_what_it_stands_on(bank: MemoryBank) -> None:
-    """A developer who wonders about the number sees its signals."""
+    """A developer sees the signals behind the number."""
     words = bank.recall("What did Caroline adopt?").explain()
     (found,) = (line for line in words.splitlines() if line.startswith("found"))
     (stage,) = (line for line in words.splitlines() if line.strip().startswith("confidence"))
@@ -71,7 +71,7 @@ def test_explain_tells_the_confidence_and_what_it_stands_on(bank: MemoryBank) ->
 def test_where_nobody_is_named_a_sceptical_reranker_does_not_talk_the_answer_away(
     opener: Callable[..., Hindsight],
 ) -> None:
-    """Cross-encoders think little of lists and advice: what is near counts too, and what is far stays far."""
+    """Cross-encoders score lists and advice low: similarity counts too, and dissimilar units stay low."""
     bank = opener(reranker=FixedReranker(lambda query, text: -7.0)).bank("talk")
     bank.retain(MESSAGES, thread="talk")
     assert bank.recall(ANSWERED).confidence > 0.5 > bank.recall(NEVER_MENTIONED).confidence
@@ -79,7 +79,7 @@ def test_where_nobody_is_named_a_sceptical_reranker_does_not_talk_the_answer_awa
 
 
 def test_what_is_complete_is_sure(light: Hindsight) -> None:
-    """All records of a kind, or all that is of a time: their likeness to the question says nothing."""
+    """For all records of a kind, or all memories of a time, similarity to the question does not matter."""
     bank = light.bank("shopper")
     fact = {
         "what": "The walker got something at the kiosk.",

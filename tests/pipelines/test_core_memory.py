@@ -1,4 +1,4 @@
-"""What is written into a prompt unasked: lasting facts, all of a small bank, and no more than that for small talk."""
+"""Memories inserted into prompts automatically: lasting facts, a whole small bank, and only core memory for small talk."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def told(bank: MemoryBank, lasting: bool, *texts: str, **options: Any) -> None:
 
 
 def crowd(bank: MemoryBank, count: int = 60) -> None:
-    """Events, so many that the bank is no small one at 400 tokens."""
+    """So many events that the bank is not small at 400 tokens."""
     told(
         bank,
         False,
@@ -39,7 +39,7 @@ def bank(light: Hindsight) -> MemoryBank:
 
 
 def test_a_request_shows_a_lasting_fact_that_it_is_not_like(bank: MemoryBank) -> None:
-    """ "Suggest a recipe" knows the allergy, before everything else and with the reason in the trace."""
+    """ "Suggest a recipe" returns the allergy first, with the reason in the trace."""
     told(bank, True, ALLERGY)
     crowd(bank)
     found = bank.recall("Suggest something for dinner", max_tokens=400, trace=True, **CORE)
@@ -52,7 +52,7 @@ def test_a_request_shows_a_lasting_fact_that_it_is_not_like(bank: MemoryBank) ->
 
 
 def test_core_memory_costs_a_fifth_of_the_budget_and_400_tokens_at_most(bank: MemoryBank) -> None:
-    """However many lasting facts there are, core memory keeps its share; all together keep the budget."""
+    """However many lasting facts there are, core memory keeps its share, and the whole result its budget."""
     told(
         bank,
         True,
@@ -68,7 +68,7 @@ def test_core_memory_costs_a_fifth_of_the_budget_and_400_tokens_at_most(bank: Me
 def test_a_request_gets_more_lasting_facts_than_a_question_for_a_fact_or_a_statement(
     bank: MemoryBank,
 ) -> None:
-    """Nobody can tell which of them a request needs; a question and a statement need no more than core memory."""
+    """It cannot be determined which of them a request needs; a question and a statement need only core memory."""
     told(
         bank,
         True,
@@ -84,7 +84,7 @@ def test_a_request_gets_more_lasting_facts_than_a_question_for_a_fact_or_a_state
 
 
 def test_core_memory_keeps_to_the_filters_and_to_what_holds(bank: MemoryBank) -> None:
-    """No other tag, no other network, nothing that was withdrawn or said later than the moment asked about."""
+    """It contains no other tag, no other network, and nothing that was withdrawn or mentioned later than `as_of`."""
     told(bank, True, ALLERGY, tags=["private"])
     told(bank, True, "The user has a cat.", timestamp="2024-05-01")
     crowd(bank)
@@ -105,7 +105,7 @@ def test_with_k_nothing_is_added(bank: MemoryBank) -> None:
 
 
 def test_a_bank_that_fits_into_half_of_the_budget_is_shown_whole(bank: MemoryBank) -> None:
-    """A question gets everything, a statement and a larger bank do not."""
+    """A question returns everything; a statement, and a larger bank, do not."""
     told(bank, False, *(f"The user moored boat {number}." for number in range(10)))
     whole = bank.recall("Where does Tom live?", max_tokens=2048, **CORE)
     assert len(whole.units) == 10
@@ -122,7 +122,7 @@ def test_small_talk_gets_core_memory_alone(bank: MemoryBank) -> None:
 
 
 def test_word_for_word_the_best_matches_stand_in_for_core_memory(bank: MemoryBank) -> None:
-    """Without a model no memory is marked as lasting: the five best are shown, of what the user said and not the agent."""
+    """Without a model no memory is marked as lasting: the five best statements of the user are shown, and none of the agent."""
     for number in range(30):
         bank.retain([{"role": "user", "content": f"Boat number {number} lies at pier {number + 7}."}])
     bank.retain([{"role": "assistant", "content": "Boats lie at piers."}])
@@ -133,7 +133,7 @@ def test_word_for_word_the_best_matches_stand_in_for_core_memory(bank: MemoryBan
 
 
 def test_with_several_speakers_core_memory_is_that_of_who_asks(bank: MemoryBank) -> None:
-    """Ann's prompt has what Ann is and what is about nobody who speaks, and nothing of Ben."""
+    """Ann's prompt contains facts about Ann and about no speaker, and none about Ben."""
     said = [("Ann", "Ann is allergic to peanuts."), ("Ben", "Ben is afraid of dogs.")]
     bank.retain(
         [{"role": "user", "name": name, "content": text, "id": name} for name, text in said],
@@ -152,7 +152,7 @@ def test_with_several_speakers_core_memory_is_that_of_who_asks(bank: MemoryBank)
 
 
 def test_what_do_you_know_about_me_gives_an_overview(bank: MemoryBank) -> None:
-    """Lasting facts, then open goals, tasks and coming events, then what was said last; each once, in this order."""
+    """Lasting facts, then open goals, tasks and coming events, then the latest statements; each once, in this order."""
     told(bank, False, "The user moored a boat in 2020.", timestamp="2020-05-01")
     told(bank, True, ALLERGY, timestamp="2024-01-01")
     records: dict[str, dict[str, Any]] = {
@@ -198,7 +198,7 @@ def test_what_do_you_know_about_me_gives_an_overview(bank: MemoryBank) -> None:
 def test_the_newer_of_two_near_identical_statements_ranks_first(
     light: Hindsight, later: str, first: str
 ) -> None:
-    """A question is as near to the old favourite as to the new one; nothing ends the old one without a model."""
+    """A question is equally similar to the old and the new favourite; without a model nothing ends the old one."""
     bank = light.bank(later)
     bank.retain([{"role": "user", "content": "My favourite is jazz.", "timestamp": "2024-01-01"}])
     bank.retain([{"role": "user", "content": later, "timestamp": "2024-03-01"}])
@@ -227,7 +227,7 @@ def test_statements_that_the_question_tells_apart_keep_their_order(bank: MemoryB
     ],
 )
 def test_small_talk_is_not_stored_as_a_memory(light: Hindsight, message: str, kept: bool) -> None:
-    """The result says what was left out; an answer of one word is kept, as it may be the answer to a question."""
+    """The result reports what was left out; a one-word answer is stored, because it may answer a question."""
     bank = light.bank(message)
     result = bank.retain([{"role": "user", "content": message, "id": "m1"}])
     assert bank.count() == kept

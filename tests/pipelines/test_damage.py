@@ -1,4 +1,4 @@
-"""Memory that is no longer what was written is named, left out, and never served as true."""
+"""Memories that differ from what was written are reported, left out, and never returned as true."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Opener = Callable[..., Hindsight]
 
 
 def kept(opener: Opener, path: Path) -> dict[str, str]:
-    """Three memories in a closed directory; their texts to their ids."""
+    """Three memories in a closed directory; ids by text."""
     with opener(path) as engine:
         bank = engine.bank("alice")
         bank.retain("The locker code is 1033.", metadata={"from": "the desk"})
@@ -33,7 +33,7 @@ def kept(opener: Opener, path: Path) -> dict[str, str]:
 
 
 def change_bytes(path: Path, old: bytes, new: bytes) -> None:
-    """Change what is on the disk, as a failing disk does: not through SQLite."""
+    """Change bytes on the disk, as a failing disk does, without SQLite."""
     file = path / "ledger.sqlite"
     content = file.read_bytes()
     assert content.count(old) >= 1
@@ -70,7 +70,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 def test_a_damaged_memory_is_named_and_not_served(
     opener: Opener, tmp_path: Path, damage: Callable[[Path], None], reranker: FixedReranker | None
 ) -> None:
-    """Recall and listing leave it out and say so; what asks for it by id is refused; the others are found as ever."""
+    """Recall and listings leave it out and report it; requests by id are rejected; the others are found as usual."""
     ids = kept(opener, tmp_path)
     bad = ids["The locker code is 1033."]
     damage(tmp_path)
@@ -99,7 +99,7 @@ def test_a_damaged_memory_is_named_and_not_served(
 def test_what_cannot_be_read_at_all_does_not_keep_the_bank_shut(
     opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A type, tags or a record that are no longer of their kind: the bank opens, without that memory, and doctor names it."""
+    """A type, tags or a record of the wrong kind: the bank opens without that memory, and doctor names it."""
     for field in (
         "fact_type = 'wor|d'",
         "tags = '[\"a'",
@@ -116,12 +116,12 @@ def test_what_cannot_be_read_at_all_does_not_keep_the_bank_shut(
             assert engine.doctor(deep=True).damaged == {"alice": (bad,)}, field
     assert (
         caplog.text.count("skipped memories that cannot be read") == 3
-    )  # what the columns show; the rest is met when it is read
+    )  # damage that is visible in the columns; other damage is found on reading
 
 
 @pytest.mark.directory
 def test_damage_can_be_got_rid_of(opener: Opener, tmp_path: Path) -> None:
-    """A damaged memory can be forgotten; before that nothing carries it on as if it were sound: no archive, no new vectors."""
+    """A damaged memory can be forgotten; until then, archive and reindex reject it."""
     bad = kept(opener, tmp_path)["The locker code is 1033."]
     change_bytes(tmp_path, b"code is 1033", b"code is 1032")
     with opener(tmp_path) as engine:
@@ -142,7 +142,7 @@ def test_damage_can_be_got_rid_of(opener: Opener, tmp_path: Path) -> None:
     "`doctor(deep=True)`) and never served."
 )
 def test_a_sum_is_not_made_without_a_damaged_record(opener: Opener, tmp_path: Path) -> None:
-    """Half a sum is a wrong one: records and aggregates say which memory is damaged instead."""
+    """An incomplete sum would be wrong: records and aggregates name the damaged memory instead."""
     with opener(tmp_path) as engine:
         bank = engine.bank("alice")
         facts: list[dict[str, Any]] = [
@@ -171,7 +171,7 @@ def test_a_sum_is_not_made_without_a_damaged_record(opener: Opener, tmp_path: Pa
 )
 @pytest.mark.parametrize("wrong", [b"code is 1032", b"code is 103\xb3"])
 def test_a_damaged_passage_is_not_served(opener: Opener, tmp_path: Path, wrong: bytes) -> None:
-    """The passage a sound memory came from is left out where it is not what was written, and the notes say so."""
+    """The damaged source passage of an undamaged memory is left out, and the notes say so."""
     with opener(tmp_path) as engine:
         engine.bank("alice").retain(
             "The code is 1033. It is for the locker.",
@@ -192,7 +192,7 @@ def test_a_damaged_passage_is_not_served(opener: Opener, tmp_path: Path, wrong: 
     "`doctor(deep=True)`) and never served."
 )
 def test_a_damaged_vector_is_named(opener: Opener, tmp_path: Path) -> None:
-    """Vectors say nothing of themselves; a deep look finds one that is not what was stored, and reindex mends it."""
+    """Recall does not check vectors; a deep check finds a damaged one, and reindex repairs it."""
     ids = kept(opener, tmp_path)
     blob = HashEmbedder().embed_documents(["anything"])[0].astype("<f4").tobytes()
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)) as raw:
@@ -209,7 +209,7 @@ def test_a_damaged_vector_is_named(opener: Opener, tmp_path: Path) -> None:
 
 
 def test_whatever_changes_a_memory_keeps_its_checksum(opener: Opener, tmp_path: Path) -> None:
-    """Closed, restored, corrected, embedded anew, merged, archived and loaded: what verbs write is what was written."""
+    """After closing, restoring, editing, reindexing, merging, export and import, checksums match."""
     with opener(tmp_path) as engine:
         bank = engine.bank("alice")
         bank.retain(
@@ -242,7 +242,7 @@ def test_whatever_changes_a_memory_keeps_its_checksum(opener: Opener, tmp_path: 
 
 @pytest.mark.slow
 def test_a_malformed_page_is_one_error_with_a_remedy(opener: Opener, tmp_path: Path) -> None:
-    """Where SQLite itself gives up, the caller hears what to do, and doctor tells which bank and what is wrong."""
+    """If SQLite reports damage, the caller gets a remedy, and doctor names the bank and the fault."""
     with opener(tmp_path) as engine:
         engine.bank("alice").retain(" ".join(f"Box {n} holds {n * 7} marbles." for n in range(2000)))
         engine.bank("bob").retain("Bob is well.")
@@ -261,7 +261,7 @@ def test_a_malformed_page_is_one_error_with_a_remedy(opener: Opener, tmp_path: P
 
 @pytest.mark.directory
 def test_the_command_line_tells_of_damage(opener: Opener, tmp_path: Path) -> None:
-    """`doctor --deep` names the memories, and says so where all is well."""
+    """`doctor --deep` names the memories, or reports that there are none."""
     ids = kept(opener, tmp_path)
     assert "all correct" in CliRunner().invoke(app, ["doctor", str(tmp_path), "--deep"]).stdout
     change_bytes(tmp_path, b"code is 1033", b"code is 1032")
@@ -273,7 +273,7 @@ def test_the_command_line_tells_of_damage(opener: Opener, tmp_path: Path) -> Non
 def test_no_text_reaches_the_log_or_an_error(
     opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """SQLite's own message on text that is no UTF-8 quotes it; ours do not."""
+    """SQLite's message about invalid UTF-8 quotes the text; ours does not."""
     bad = kept(opener, tmp_path)["The locker code is 1033."]
     change_bytes(tmp_path, b"code is 1033", b"code is 103\xb3")
     with caplog.at_level(logging.DEBUG), opener(tmp_path) as engine:
@@ -297,7 +297,7 @@ def test_no_text_reaches_the_log_or_an_error(
     ],
 )
 def test_a_damaged_item_is_named_and_not_served(opener: Opener, tmp_path: Path, damage: str) -> None:
-    """Neither by key, nor in a list, nor by a search, nor in an archive; the deep look names it; forgotten or put anew all is well."""
+    """Neither lookups, lists, searches nor archives return it; the deep check names it; forgetting or replacing it repairs the bank."""
     with opener(tmp_path) as engine:
         items = engine.bank("store").items
         items.write([ItemPut(("a",), "k", {"code": 1033}, ("locker code",)), ItemPut(("c",), "l", {})])

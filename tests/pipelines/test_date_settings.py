@@ -1,4 +1,4 @@
-"""`languages` and `date_order` of the configuration, as retain and recall show them."""
+"""`languages` and `date_order` of the configuration in retain and recall."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def settings(**changes: object) -> HindsightConfig:
 
 
 def test_an_exported_timestamp_is_read_in_the_configured_order(opener: Opener) -> None:
-    """A German and an American export of the same figures are different days."""
+    """In a German and an American export, the same figures are different days."""
     said = Message("The boat is repaired.", "Alice", "05.06.2023, 13:56", id="m1")
     for order, day in (("dmy", 5), ("mdy", 6)):
         bank = opener(":memory:", config=settings(date_order=order)).bank("boats")
@@ -28,7 +28,7 @@ def test_an_exported_timestamp_is_read_in_the_configured_order(opener: Opener) -
 
 
 def test_an_ambiguous_timestamp_is_not_guessed_and_the_setting_is_named(opener: Opener) -> None:
-    """Nobody guesses whether 05/06 is May or June: a message is kept with its time of arrival, a window is refused."""
+    """Whether 05/06 is in May or June is not guessed: a message is stored with its time of arrival, a window is rejected."""
     bank = opener(":memory:", config=settings()).bank("boats")
     result = bank.retain([Message("The boat is repaired.", "Alice", "05/06/2023, 13:56", id="m0")])
     assert result.created == 1
@@ -41,7 +41,7 @@ def test_an_ambiguous_timestamp_is_not_guessed_and_the_setting_is_named(opener: 
 
 
 def test_written_dates_of_a_language_without_a_folder_narrow_the_search(opener: Opener) -> None:
-    """A French user's question for a day finds that day, and retain dates what a message tells."""
+    """A French question for a day finds that day, and retain dates the events in messages."""
     bank = opener(":memory:", config=settings(languages=("fr",))).bank("bateaux")
     bank.retain([Message("Le bateau est arrivé le 8 mai 2023.", "Alice", "2023-06-01T10:00", id="m1")])
     (unit,) = bank.units().units
@@ -54,7 +54,7 @@ def test_written_dates_of_a_language_without_a_folder_narrow_the_search(opener: 
 
 
 def test_unknown_languages_and_orders_are_refused_when_the_engine_opens(opener: Opener) -> None:
-    """A misspelt setting is an error at the door, not a silent fallback."""
+    """A misspelt setting raises at open instead of being ignored."""
     with pytest.raises(InvalidRequest, match="languages"):
         opener(":memory:", config=settings(languages=("xx",)))
     with pytest.raises(InvalidRequest, match="date_order"):

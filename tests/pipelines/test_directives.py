@@ -1,4 +1,4 @@
-"""Directives: rules of whoever runs a bank, on both faces."""
+"""Directives: rules set by the operator of a bank, in both APIs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hindsight_integrations.model.mental_models import in_force
 
 
 def test_rules_are_given_listed_and_removed(light: Hindsight) -> None:
-    """On either face, in the order they were given; the same rule twice is one, and memory is no part of it."""
+    """In either API, in the order in which they were added; a repeated rule is stored once, and rules are not memories."""
     bank = light.bank("alice")
     brief = bank.directives.add("Answer in one sentence.")
     face = bank.asynchronous.directives
 
     async def on_the_other_face() -> Directive:
-        """The same verb, awaited."""
+        """The same method, awaited."""
         return await face.add("Never name prices.", tags=["shop", "b", "shop"])
 
     kind = asyncio.run(on_the_other_face())
@@ -31,7 +31,7 @@ def test_rules_are_given_listed_and_removed(light: Hindsight) -> None:
 
 
 def test_what_is_no_rule_is_refused(light: Hindsight) -> None:
-    """Each error says what to do, and nothing is kept."""
+    """Each error names a remedy, and nothing is stored."""
     bank = light.bank("alice")
     for text, reason in ((" ", "it is empty"), ("x" * 1_001, "over the limit of 1,000")):
         with pytest.raises(InvalidRequest, match=reason):
@@ -46,7 +46,7 @@ def test_what_is_no_rule_is_refused(light: Hindsight) -> None:
 
 
 def test_a_tagged_rule_holds_for_its_tags() -> None:
-    """Without tags it holds for all questions."""
+    """A rule without tags applies to all questions."""
     rules = [
         Directive(name, name, tags, at(0)) for name, tags in (("all", ()), ("a", ("a",)), ("ab", ("a", "b")))
     ]

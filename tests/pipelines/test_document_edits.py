@@ -1,6 +1,6 @@
-"""Documents and lists through months of edits: what is served has exactly the items that hold, at every moment.
+"""Documents and lists over months of edits: recall returns exactly the valid items, at every moment.
 
-The scenarios were written by somebody who had read the format of `facts=` and not the code.
+The author of the scenarios had read the format of `facts=` but not the code.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Edited:
         return given
 
     def held(self, label: str, as_of: str | None = None) -> Held:
-        """The items that hold, as recall serves them; None if the document does not."""
+        """The valid items as recall returns them; None if the document is invalid."""
         unit_id = self.documents[label]
         head = self.bank.get(unit_id).text
         found = self.bank.recall(head, as_of=as_of, max_tokens=50_000)
@@ -81,7 +81,7 @@ def moments(scenario: dict[str, Any]) -> Iterator[tuple[str, dict[str, Held], di
 def test_what_is_served_has_the_items_that_hold_at_every_moment(
     scenario: dict[str, Any], light: Hindsight
 ) -> None:
-    """After each step, and seen from the end as of each step."""
+    """After each step, and at the end with `as_of` each step."""
     edited = Edited(light.bank(scenario["name"]))
     for step in scenario["steps"]:
         edited.retain(step)
@@ -92,7 +92,7 @@ def test_what_is_served_has_the_items_that_hold_at_every_moment(
 
 @every_row("scenario", scenarios("bad_document_edits.jsonl"), ids=named)
 def test_a_change_that_cannot_be_made_loses_nothing(scenario: dict[str, Any], light: Hindsight) -> None:
-    """Item numbers that do not exist, memories that are no documents, twenty documents at once."""
+    """Item numbers that do not exist, memories that are not documents, and twenty documents at once lose nothing."""
     edited = Edited(light.bank(scenario["name"]))
     for step in scenario["steps"]:
         edited.retain(step)

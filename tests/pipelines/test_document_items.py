@@ -1,4 +1,4 @@
-"""A document that was dictated is a head and items: they end one by one, and recall serves the head with those that hold."""
+"""A dictated document is a head with items, which end one by one; recall returns the head with the valid items."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def text(*items: str) -> str:
 
 
 def say(bank: MemoryBank, day: int, what: str, **fact: Any) -> RetainResult:
-    """Retain one message of a day in May with one extracted fact."""
+    """Retain one message on a day in May with one extracted fact."""
     message = {"role": "user", "content": what, "id": f"d{day}"}
     return bank.retain(
         [message],
@@ -44,7 +44,7 @@ def records(*items: str) -> list[dict[str, str]]:
 
 
 def dictate(bank: MemoryBank, *items: str, day: int = 1, what: str = AGENDA) -> str:
-    """Retain a document; returns its memory's id."""
+    """Retain a document; return its memory's id."""
     entities = [{"text": "Harbour Council", "type": "ORGANIZATION"}]
     given = records(*(items or ITEMS))
     (unit_id,) = say(bank, day, what, records=given, entities=entities, occurred_start="2024-05-20").unit_ids
@@ -52,7 +52,7 @@ def dictate(bank: MemoryBank, *items: str, day: int = 1, what: str = AGENDA) -> 
 
 
 def strike(bank: MemoryBank, *items: int, day: int = 3) -> RetainResult:
-    """Take items of the document of the first day back."""
+    """Remove items of the first day's document."""
     change = {"sources": ["d1"], "change": "removes", "items": list(items or (2,))}
     return say(bank, day, f"Something is struck off the harbour agenda on day {day}", changes=[change])
 
@@ -65,12 +65,12 @@ def served(
 
 
 def values(bank: MemoryBank, **options: Any) -> list[str]:
-    """The items that are listed."""
+    """The listed items."""
     return [str(entry.record.value) for entry in bank.records.list(kind="document_item", **options)]
 
 
 def test_every_channel_finds_the_document_without_the_item_that_ended(real: Hindsight) -> None:
-    """By its head or by an item, whichever channel: once, whole, without what was taken back."""
+    """Every channel finds it, by its head or an item: once, complete, without removed items."""
     bank = real.bank("port")
     agenda = dictate(bank)
     (done,) = strike(bank).removed
@@ -88,7 +88,7 @@ def test_every_channel_finds_the_document_without_the_item_that_ended(real: Hind
 
 
 def test_a_document_is_one_memory(light: Hindsight) -> None:
-    """In counts, lists and results; its items are none."""
+    """Counts, lists and results contain the document, but not its items as memories."""
     bank = light.bank("port")
     result = say(bank, 1, AGENDA, records=records(*ITEMS))
     assert (result.created, len(result.unit_ids), bank.count()) == (1, 1, 1)
@@ -97,7 +97,7 @@ def test_a_document_is_one_memory(light: Hindsight) -> None:
 
 
 def test_at_an_earlier_moment_the_document_is_whole(light: Hindsight) -> None:
-    """And history shows the item that ended by itself."""
+    """History shows when the item ended."""
     bank = light.bank("port")
     agenda = dictate(bank)
     strike(bank)
@@ -117,7 +117,7 @@ def test_an_item_that_ended_is_neither_listed_nor_counted(light: Hindsight) -> N
 
 
 def test_an_item_is_restored_by_hand(light: Hindsight) -> None:
-    """What was taken back by mistake is served and listed again; restoring twice changes nothing."""
+    """An item removed by mistake is returned and listed again; restoring it twice changes nothing."""
     bank = light.bank("port")
     agenda = dictate(bank)
     (done,) = strike(bank).removed
@@ -136,7 +136,7 @@ def test_an_item_withdrawn_by_hand_goes_alone(light: Hindsight) -> None:
 
 
 def test_without_items_the_head_stays(light: Hindsight) -> None:
-    """An empty list is a list; what is added to it is served with it again."""
+    """An empty list is still a list; items added to it are returned with it."""
     bank = light.bank("port")
     agenda = dictate(bank)
     strike(bank, 1, 2, 3)
@@ -146,7 +146,7 @@ def test_without_items_the_head_stays(light: Hindsight) -> None:
 
 
 def test_a_document_that_ends_goes_with_its_items(light: Hindsight) -> None:
-    """Where the agenda itself is named nothing of it stays, and restored it has what it had."""
+    """If the agenda itself ends, none of it stays valid; restored, it has the same items."""
     bank = light.bank("port")
     agenda = dictate(bank)
     strike(bank)
@@ -162,7 +162,7 @@ def test_a_document_that_ends_goes_with_its_items(light: Hindsight) -> None:
 
 
 def test_a_document_dictated_anew_takes_the_place_of_the_first(light: Hindsight) -> None:
-    """Items that stay are told again; the check of what is left out counts them."""
+    """Repeated items count as kept details of the replaced document."""
     bank = light.bank("port")
     first = dictate(bank)
     change = {"sources": ["d1"], "change": "replaces", "removed": ["pier lights"]}
@@ -177,7 +177,7 @@ def test_a_document_dictated_anew_takes_the_place_of_the_first(light: Hindsight)
 
 
 def test_a_model_is_shown_numbered_items_and_names_them(opener: Opener) -> None:
-    """It removes one by its number and adds one; the next prompt shows what holds, with the same numbers."""
+    """It removes one by its number and adds one; the next prompt shows the valid items with the same numbers."""
     prompts: list[str] = []
 
     def reply(messages: list[BaseMessage]) -> Reply:
@@ -209,7 +209,7 @@ def test_a_model_is_shown_numbered_items_and_names_them(opener: Opener) -> None:
 
 
 def test_two_turns_that_remove_the_same_item_remove_one(light: Hindsight) -> None:
-    """Numbers never move, so the second finds it gone and takes no other."""
+    """Numbers never change, so the second turn finds the item removed and removes no other."""
     bank = light.bank("port")
     agenda = dictate(bank)
     assert [len(strike(bank, 2, day=day).removed) for day in (3, 4)] == [1, 0]
@@ -218,7 +218,7 @@ def test_two_turns_that_remove_the_same_item_remove_one(light: Hindsight) -> Non
 
 
 def test_two_turns_at_once_that_remove_the_same_item(real: Hindsight) -> None:
-    """None fails, and no other item goes; a message of an earlier day that comes later says that it ended then."""
+    """Neither fails, and no other item is removed; a message of an earlier day that arrives later moves the end to its time."""
     bank = real.bank("port")
     agenda = dictate(bank)
     with ThreadPoolExecutor(4) as pool:
@@ -243,7 +243,7 @@ def test_two_turns_at_once_that_add_items_give_each_a_number(real: Hindsight) ->
 
 
 def test_an_item_is_named_by_its_number_and_not_by_its_id(light: Hindsight) -> None:
-    """An id of an item in `changes` is refused with the way to name it; nothing ends."""
+    """The error for an id of an item in `changes` says how to name the item; nothing ends."""
     bank = light.bank("port")
     agenda = dictate(bank)
     (crane, _, _) = bank.document_items(agenda)
@@ -255,7 +255,7 @@ def test_an_item_is_named_by_its_number_and_not_by_its_id(light: Hindsight) -> N
 
 
 def test_a_document_of_twenty_thousand_tokens(real: Hindsight) -> None:
-    """Every item of it is found, within any budget, and one of them is removed."""
+    """Every item is found within any budget, and one of them is removed."""
     bank = real.bank("port")
     many = [
         f"Berth {number}: the quay wall between bollards {number} and {number + 1} is measured, painted and numbered, "
@@ -273,7 +273,7 @@ def test_a_document_of_twenty_thousand_tokens(real: Hindsight) -> None:
 
 
 def test_a_document_that_does_not_fit_is_served_with_what_matches_best(real: Hindsight) -> None:
-    """Marked as cut, within the budget, whatever the budget is."""
+    """It is marked as cut and within the budget, for every budget."""
     bank = real.bank("port")
     many = [f"berth {number} gets a new bollard and a coat of paint" for number in range(200)]
     long = dictate(bank, *many, "the lighthouse keeper brings his violin")
@@ -305,7 +305,7 @@ def test_a_compact_document_has_its_items(light: Hindsight) -> None:
 
 
 def test_other_tags_cannot_change_a_document(light: Hindsight) -> None:
-    """The removal and the addition are refused, the fact is kept with its items, and the result says why."""
+    """The removal and the addition are rejected, the fact is stored with its items, and the result says why."""
     bank = light.bank("port")
     agenda = dictate(bank)
     fact = {
@@ -325,7 +325,7 @@ def test_other_tags_cannot_change_a_document(light: Hindsight) -> None:
 
 
 def test_a_document_is_seen_by_those_who_see_its_head(light: Hindsight) -> None:
-    """Other tags of the head are those of its items, for every recall, list and sum; an item cannot have tags of its own."""
+    """The head's tags apply to its items in every recall, list and sum; an item cannot have separate tags."""
     bank = light.bank("port")
     agenda = dictate(bank)
     bank.edit(agenda, tags=["council"])
@@ -340,7 +340,7 @@ def test_a_document_is_seen_by_those_who_see_its_head(light: Hindsight) -> None:
 
 
 def test_metadata_of_the_head_decide(light: Hindsight) -> None:
-    """An item that came with other metadata is served with its document, and not without."""
+    """An item with other metadata is returned with its document, and never without it."""
     bank = light.bank("port")
     agenda = dictate(bank)
     fact = {
@@ -367,7 +367,7 @@ def test_a_corrected_item_is_served_and_listed_as_corrected(light: Hindsight) ->
 
 
 def test_what_rests_on_a_document_rests_on_its_items(light: Hindsight) -> None:
-    """A mental model that cites the agenda is out of date once an item of it ends or comes."""
+    """A mental model that cites the agenda is out of date when one of its items ends or is added."""
     bank = light.bank("port")
     dictate(bank)
     model = bank.mental_models.create("agenda", "What is on the agenda of the harbour meeting?")
@@ -379,7 +379,7 @@ def test_what_rests_on_a_document_rests_on_its_items(light: Hindsight) -> None:
 
 
 def test_forgetting_the_document_erases_its_items(light: Hindsight) -> None:
-    """And what had struck an item is a memory like any other."""
+    """The memory that removed an item is a memory like any other."""
     bank = light.bank("port")
     agenda = dictate(bank)
     (struck,) = strike(bank).unit_ids
@@ -390,7 +390,7 @@ def test_forgetting_the_document_erases_its_items(light: Hindsight) -> None:
 
 
 def test_an_archive_carries_documents(light: Hindsight) -> None:
-    """A bank loaded from an archive serves and lists them as the first one did, then and now, and changes them."""
+    """A loaded bank returns and lists them as the original did, now and with `as_of`, and can change them."""
     bank = light.bank("port")
     dictate(bank)
     strike(bank)
@@ -406,7 +406,7 @@ def test_an_archive_carries_documents(light: Hindsight) -> None:
 
 
 def test_numbers_are_never_given_again(light: Hindsight) -> None:
-    """Not even that of the last item, when the message that added it is forgotten."""
+    """Not even the number of the last item is reused when the message that added it is forgotten."""
     bank = light.bank("port")
     agenda = dictate(bank)
     say(bank, 3, "Lanterns too", adds_to={"unit_id": agenda}, records=records("lanterns"))
@@ -416,7 +416,7 @@ def test_numbers_are_never_given_again(light: Hindsight) -> None:
 
 
 def test_a_fact_that_replaces_a_document_keeps_its_items(light: Hindsight) -> None:
-    """It cannot also add them to the one that it ends."""
+    """It cannot also add them to the document that it ends."""
     bank = light.bank("port")
     first = dictate(bank)
     changes = [{"unit_id": first, "change": "replaces", "removed": ITEMS}]
@@ -435,7 +435,7 @@ def test_a_document_comes_back_without_what_was_withdrawn_by_hand_before(light: 
 
 
 def test_an_item_that_outlives_its_document_is_listed(light: Hindsight) -> None:
-    """The document's message says something else now; what another message had added holds by itself."""
+    """The document's message now says something else; an item that another message added stays valid alone."""
     bank = light.bank("port")
     agenda = dictate(bank)
     say(bank, 3, "Lanterns too", adds_to={"unit_id": agenda}, records=records("lanterns"))

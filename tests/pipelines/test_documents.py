@@ -1,4 +1,4 @@
-"""Documents retained again: only what is new is read, what was taken out is closed, and nothing is there twice."""
+"""Documents retained again: only new passages are extracted, removed ones are closed, and nothing is duplicated."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def passage_of(messages: list[Any]) -> str:
 
 
 def reader(messages: list[Any]) -> dict[str, Any]:
-    """A model that tells one fact for each thing its passage names."""
+    """A model that extracts one fact for each thing in its passage."""
     passage = passage_of(messages)
     things = [thing for thing in ("kayak", "paddle", "rope", "anchor") if thing in passage]
     return {"facts": [{"what": f"There is a {thing}.", "sources": []} for thing in things]}
@@ -49,7 +49,7 @@ def read(opener: Callable[..., Hindsight]) -> Read:
 
 
 def test_only_changed_passages_are_read_again(read: Read) -> None:
-    """A document with one passage replaced costs one model call, and the other memories stay the same rows."""
+    """A document with one changed passage costs one model call, and the other memories keep their rows."""
     bank, model = read
     first = bank.retain(Document(KAYAK + PADDLE + ROPE, id="d", timestamp=MAY))
     calls = len(model.prompts)
@@ -60,7 +60,7 @@ def test_only_changed_passages_are_read_again(read: Read) -> None:
 
 
 def test_a_new_first_paragraph_does_not_shift_the_rest(read: Read) -> None:
-    """A paragraph put on top is the only one read; borders below it do not move."""
+    """Only a new first paragraph is extracted; later passage boundaries do not move."""
     bank, model = read
     bank.retain(Document(KAYAK + PADDLE + ROPE, id="d"))
     calls = len(model.prompts)
@@ -70,7 +70,7 @@ def test_a_new_first_paragraph_does_not_shift_the_rest(read: Read) -> None:
 
 
 def test_what_was_taken_out_is_history(light: Hindsight) -> None:
-    """A removed passage is not recalled any more, but `as_of` an earlier day it still is."""
+    """A removed passage is not recalled any more, except with `as_of` an earlier day."""
     bank = light.bank("boats")
     bank.retain(Document(KAYAK + PADDLE, id="d", timestamp=MAY))
     bank.retain(Document(KAYAK, id="d", timestamp=JUNE))
@@ -101,7 +101,7 @@ def test_the_same_document_twice_is_one(light: Hindsight) -> None:
 
 
 def test_a_document_changed_back_is_what_it_was(light: Hindsight) -> None:
-    """The version retained last wins, though its text was known before; nothing is served twice."""
+    """The version retained last is valid although its text was known before; nothing is returned twice."""
     bank = light.bank("boats")
     for text in (KAYAK + PADDLE, KAYAK + ROPE, KAYAK + PADDLE):
         bank.retain(Document(text, id="d"))
@@ -118,7 +118,7 @@ def test_moved_passages_are_not_read_again(read: Read) -> None:
 
 
 def test_appended_text_alone_is_read(read: Read) -> None:
-    """A growing transcript costs what was added, and adding the same again costs nothing."""
+    """A growing transcript costs only the added text, and adding the same again costs nothing."""
     bank, model = read
     bank.retain(KAYAK + PADDLE, document_id="log", append=True)
     calls = len(model.prompts)
@@ -130,7 +130,7 @@ def test_appended_text_alone_is_read(read: Read) -> None:
 
 
 def test_append_needs_a_document_to_add_to(light: Hindsight) -> None:
-    """Without an id, or with messages, `append` is refused with a reason."""
+    """Without an id, or with messages, `append` is rejected with a reason."""
     bank = light.bank("boats")
     with pytest.raises(InvalidRequest, match="no id"):
         bank.retain(KAYAK, append=True)
@@ -139,7 +139,7 @@ def test_append_needs_a_document_to_add_to(light: Hindsight) -> None:
 
 
 def test_facts_given_with_a_changed_document_replace_the_old_ones(light: Hindsight) -> None:
-    """Facts somebody else extracted follow the document's latest text."""
+    """Facts passed by the caller follow the document's latest text."""
     bank = light.bank("boats")
     bank.retain(Document("one", id="d"), facts=[{"what": "The kayak is red."}, {"what": "The rope is long."}])
     bank.retain(Document("one two", id="d"), facts=[{"what": "The kayak is blue."}])
@@ -147,7 +147,7 @@ def test_facts_given_with_a_changed_document_replace_the_old_ones(light: Hindsig
 
 
 def test_two_threads_with_one_document_ask_the_model_once(read: Read) -> None:
-    """Eight threads retaining the same document leave one copy, extracted once."""
+    """Eight threads that retain the same document store one copy, extracted once."""
     bank, model = read
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda _: bank.retain(Document(KAYAK + ROPE, id="d")).created, range(8)))
@@ -155,7 +155,7 @@ def test_two_threads_with_one_document_ask_the_model_once(read: Read) -> None:
 
 
 def test_two_threads_with_two_versions_leave_one_version(real: Hindsight) -> None:
-    """Whichever version comes last, exactly that one is served; never a mixture, never twice."""
+    """Whichever version comes last, exactly that one is returned; never a mixture or both."""
     bank = real.bank("boats")
     versions = [Document(KAYAK + PADDLE, id="d"), Document(KAYAK + ROPE, id="d")]
     with ThreadPoolExecutor(8) as pool:
@@ -164,7 +164,7 @@ def test_two_threads_with_two_versions_leave_one_version(real: Hindsight) -> Non
 
 
 def test_facts_retained_together_keep_their_order(light: Hindsight) -> None:
-    """Facts of one message are mentioned one after the other, and `as_of` that second all of them are there."""
+    """Facts of one message have increasing mention times, and `as_of` that second returns all of them."""
     bank = light.bank("boats")
     facts = [{"what": f"The {thing} is old.", "sources": ["m"]} for thing in ("rope", "kayak", "anchor")]
     message = {"role": "user", "content": "all old", "id": "m", "timestamp": MAY.isoformat()}
@@ -178,7 +178,7 @@ def test_facts_retained_together_keep_their_order(light: Hindsight) -> None:
 def test_a_failed_second_version_leaves_the_first(
     opener: Callable[..., Hindsight], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When embedding the new passages fails, the document is what it was, and the next try succeeds."""
+    """If embedding the new passages fails, the document is unchanged, and the next attempt succeeds."""
     embedder = HashEmbedder()
     bank = opener(embeddings=embedder).bank("boats")
     bank.retain(Document(KAYAK, id="d"))

@@ -1,4 +1,7 @@
-"""Lost indexes and neighbours: nothing acknowledged is lost, and no bank sees another's memory. Long runs of kills: `evals/tests/test_kills.py`."""
+"""Lost indexes, kills and several engines: nothing acknowledged is lost, and no bank sees another's memory.
+
+Long runs of kills: `evals/tests/test_kills.py`.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ for number in range(int(sys.argv[2]), 1_000):
 def test_nothing_acknowledged_is_lost_when_the_process_is_killed(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """Two SIGKILLs amid retains and puts: what was acknowledged before is there, found and whole."""
+    """After two SIGKILLs during retains and puts, everything acknowledged before exists, is found and is complete."""
     said: list[int] = []
     for first, acknowledged in ((0, 1), (100, 6)):
         command = [sys.executable, "-c", RETAINING, str(tmp_path), str(first)]
@@ -58,7 +61,7 @@ def test_nothing_acknowledged_is_lost_when_the_process_is_killed(
 
 @pytest.mark.promise("No bank sees another bank's memories.")
 def test_two_engines_in_memory_see_nothing_of_each_other(opener: Callable[..., Hindsight]) -> None:
-    """The same bank name in two ":memory:" engines is two banks, and closing one leaves the other."""
+    """The same bank name in two ":memory:" engines is two banks, and closing one does not affect the other."""
     first, second = opener(), opener()
     first.bank("alice").retain("Alice likes plums.")
     second.bank("alice").retain("Alice likes figs.")
@@ -71,7 +74,7 @@ def test_two_engines_in_memory_see_nothing_of_each_other(opener: Callable[..., H
 def test_memory_only_engines_write_nothing(
     opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ ":memory:" keeps nothing on disk, not even in the working directory."""
+    """ ":memory:" writes nothing to disk, not even in the working directory."""
     monkeypatch.chdir(tmp_path)
     opener().bank("alice").retain("Alice likes plums.")
     assert list(tmp_path.iterdir()) == []
@@ -80,7 +83,7 @@ def test_memory_only_engines_write_nothing(
 @pytest.mark.directory
 @pytest.mark.promise("No acknowledged write is lost, even if the process is killed at any moment.")
 def test_missing_indexes_are_rebuilt_on_open(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """Deleting every index folder loses nothing: they are made again from the ledger."""
+    """Deleting every index folder loses nothing: the indexes are rebuilt from the ledger."""
     with opener(tmp_path) as first:
         first.bank("alice").retain("Alice Chen likes plums.")
     for folder in ("chroma", "lucene"):
@@ -93,7 +96,7 @@ def test_missing_indexes_are_rebuilt_on_open(opener: Callable[..., Hindsight], t
 
 @pytest.mark.directory
 def test_an_unreadable_chroma_store_is_replaced(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """A Chroma database that cannot be opened at all is dropped and rebuilt for every bank."""
+    """A Chroma database that cannot be opened is deleted and rebuilt for every bank."""
     with opener(tmp_path) as first:
         for name in ("alice", "bob"):
             first.bank(name).retain(f"{name} likes plums.")
@@ -106,7 +109,7 @@ def test_an_unreadable_chroma_store_is_replaced(opener: Callable[..., Hindsight]
 
 @pytest.mark.directory
 def test_an_index_of_another_ledger_is_not_believed(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """An older ledger beside newer indexes is refused; accepted, they are rebuilt, and answer with nothing that is gone."""
+    """An older ledger with newer indexes is rejected; if accepted, they are rebuilt and return nothing that is lost."""
     with opener(tmp_path) as first:
         first.bank("alice").retain("Alice likes plums.")
     backup = tmp_path.parent / "backup.sqlite"

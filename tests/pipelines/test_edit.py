@@ -1,4 +1,4 @@
-"""One memory at a time: looked at, corrected, and found by what it says now."""
+"""One memory: read, edited, and found by its new text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TALK = [
 def test_a_corrected_memory_is_found_by_what_it_says_now(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """New text is found by meaning, words and time, the old by none of them, after a restart too."""
+    """The new text is found by meaning, words and time, the old one by none of them, after a restart too."""
     engine = opener(tmp_path)
     bank = engine.bank("alice")
     first, second = bank.retain(TALK).unit_ids
@@ -55,7 +55,7 @@ def test_a_corrected_memory_is_found_by_what_it_says_now(
 
 
 def test_an_edit_is_audited_without_the_old_text(light: Hindsight) -> None:
-    """The log says when which fields changed; the same conversation again does not undo the correction."""
+    """The log contains the time and the changed fields; retaining the same conversation again does not undo the edit."""
     bank = light.bank("alice")
     first, _ = bank.retain(TALK).unit_ids
     bank.edit(first, text="Alice rented a bicycle.")
@@ -66,7 +66,7 @@ def test_an_edit_is_audited_without_the_old_text(light: Hindsight) -> None:
 
 
 def test_tags_alone_cost_no_embedding(light: Hindsight) -> None:
-    """Correcting tags leaves text, time and links alone, and filters see them at once."""
+    """Editing tags leaves text, time and links unchanged, and filters use the new tags at once."""
     bank = light.bank("alice")
     _, second = bank.retain(TALK).unit_ids
     bank.edit(second, tags=["boats"])
@@ -79,7 +79,7 @@ def test_tags_alone_cost_no_embedding(light: Hindsight) -> None:
     "changes", [{}, {"text": " "}, {"tags": "x"}, {"occurred": ("2024-05-02", "2024-05-01")}]
 )
 def test_a_senseless_edit_is_refused(light: Hindsight, changes: Any) -> None:
-    """Nothing to change, empty text, bad tags or a backward time: an error, and the memory is as it was."""
+    """No change, an empty text, invalid tags or an inverted time raise, and the memory is unchanged."""
     bank = light.bank("alice")
     first, _ = bank.retain(TALK).unit_ids
     before = bank.get(first)
@@ -89,7 +89,7 @@ def test_a_senseless_edit_is_refused(light: Hindsight, changes: Any) -> None:
 
 
 def test_an_unknown_id_is_named(light: Hindsight) -> None:
-    """Asking for, or correcting, a memory that is not there names the id."""
+    """The error for an unknown memory names the id."""
     bank = light.bank("alice")
     for call in (bank.get, bank.maintenance.edits, lambda key: bank.edit(key, text="x")):
         with pytest.raises(InvalidRequest, match="nobody"):
@@ -97,7 +97,7 @@ def test_an_unknown_id_is_named(light: Hindsight) -> None:
 
 
 class Failing(HashEmbedder):
-    """Vectors of one kind of damage, once it is told to."""
+    """Vectors with one kind of fault, after it is told to."""
 
     damage: Callable[[Matrix], Matrix] | None = None
 
@@ -130,7 +130,7 @@ STORING: dict[str, Callable[[MemoryBank, str], object]] = {
 def test_vectors_that_are_none_are_never_stored(
     opener: Callable[..., Hindsight], verb: str, damage: str
 ) -> None:
-    """Whoever stores vectors refuses NaN, infinity, zeros and a wrong length; the bank is as it was."""
+    """Every method that stores vectors rejects NaN, infinity, zeros and a wrong length; the bank is unchanged."""
     embedder = Failing()
     bank = opener(embeddings=embedder).bank("alice")
     first, _ = bank.retain(TALK).unit_ids
@@ -148,7 +148,7 @@ LAST = "9999-12-31T23:59:59.999999"
 
 
 def test_the_last_instant_of_the_last_year_is_an_instant_like_any_other(light: Hindsight) -> None:
-    """What is said, edited, closed and restored in it raises no error, and the log keeps its order."""
+    """Memories can be retained, edited, closed and restored at that instant, and the log keeps its order."""
     bank = light.bank("alice")
     (first,) = bank.retain([Message("Alice lives in Paris.", "Alice", LAST, id="m1")]).unit_ids
     (second,) = bank.retain([Message("Alice lives in Rome.", "Alice", LAST, id="m1")]).unit_ids

@@ -1,4 +1,4 @@
-"""Edited messages: what the earlier wording said is history, and the latest wording is memory."""
+"""Edited messages: memories of the earlier wording become history, and the latest wording is valid."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def valid(bank: MemoryBank, **options: Any) -> list[str]:
 
 
 def test_the_new_wording_supersedes_the_old(real: Hindsight) -> None:
-    """After an edit only the new wording is recalled; the old one is there as history and as of the earlier hour."""
+    """After an edit only the new wording is recalled; the old one is in the history and with `as_of` the earlier hour."""
     bank = real.bank("alice")
     bank.retain([message("I rent a flat in Porto.")], thread="t")
     result = bank.retain([message("I rent a flat in Lisbon.", ELEVEN)], thread="t")
@@ -34,7 +34,7 @@ def test_the_new_wording_supersedes_the_old(real: Hindsight) -> None:
 
 
 def test_an_edit_under_the_same_timestamp_never_held(light: Hindsight) -> None:
-    """A message corrected in place was never meant as first written, so `as_of` shows the correction."""
+    """A message edited without a new timestamp never had its first wording, so `as_of` shows the new one."""
     bank = light.bank("alice")
     bank.retain([message("I rent a flat in Porto.")])
     bank.retain([message("I rent a flat in Lisbon.")])
@@ -42,7 +42,7 @@ def test_an_edit_under_the_same_timestamp_never_held(light: Hindsight) -> None:
 
 
 def test_an_edit_back_restores_the_first_wording(light: Hindsight) -> None:
-    """The latest version wins even if its words were known: edits there and back under one timestamp end right."""
+    """The latest version is valid even if its words were known: edits back and forth with one timestamp end correctly."""
     bank = light.bank("alice")
     for _ in range(3):
         for city in ("Porto", "Lisbon"):
@@ -61,7 +61,7 @@ def test_the_same_wording_twice_changes_nothing(light: Hindsight) -> None:
 
 
 def test_other_messages_and_threads_stay(light: Hindsight) -> None:
-    """An edit touches its own message in its own thread, nothing else."""
+    """An edit affects only its own message in its own thread."""
     bank = light.bank("alice")
     bank.retain([message("I rent a flat in Porto."), message("I have a cat.", key="m2")], thread="t")
     bank.retain([message("I rent a flat with a dog.")], thread="u")
@@ -74,7 +74,7 @@ def test_other_messages_and_threads_stay(light: Hindsight) -> None:
 
 
 def test_what_a_neighbouring_message_added_is_extracted_again(opener: Callable[..., Hindsight]) -> None:
-    """A fact told over two messages goes with the edit of one; the other is read again, so its part is not lost."""
+    """A fact from two messages ends with the edit of one; the other is extracted again, so its part is not lost."""
     cat = {"what": "Alice rents a flat in Porto and has a cat.", "sources": ["m1", "m2"]}
     model = ScriptedModel(
         [
@@ -95,7 +95,7 @@ def test_what_a_neighbouring_message_added_is_extracted_again(opener: Callable[.
 
 
 def test_unedited_messages_are_not_extracted_twice(opener: Callable[..., Hindsight]) -> None:
-    """A model that repeats an unchanged message as it reads the edited one adds nothing for it."""
+    """A model that repeats an unchanged message next to the edited one adds nothing for it."""
     replies = [
         {
             "facts": [
@@ -115,7 +115,7 @@ def test_unedited_messages_are_not_extracted_twice(opener: Callable[..., Hindsig
 
 
 def test_an_edit_that_says_nothing_worth_keeping_closes_the_old(opener: Callable[..., Hindsight]) -> None:
-    """When the new wording yields no fact, the old one is still no longer true."""
+    """If the new wording gives no fact, the old one is still closed."""
     model = ScriptedModel(
         [{"facts": [{"what": "Alice rents a flat in Porto.", "sources": ["m1"]}]}, {"facts": []}]
     )
@@ -126,7 +126,7 @@ def test_an_edit_that_says_nothing_worth_keeping_closes_the_old(opener: Callable
 
 
 def test_two_threads_with_two_wordings_leave_one(light: Hindsight) -> None:
-    """Concurrent edits end with exactly one wording valid."""
+    """Concurrent edits end with exactly one valid wording."""
     bank = light.bank("alice")
     cities = ["Porto", "Lisbon"] * 8
     with ThreadPoolExecutor(8) as pool:

@@ -1,4 +1,4 @@
-"""Who is who, by hand: merge, split, alias, undo; answers and later retains follow."""
+"""Manual changes of entities: merge, split, alias, undo; answers and later retains follow them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PEOPLE = ["Robert Miller", "Bob", "Captain"]
 
 
 def retain_each(bank: MemoryBank, *texts: str) -> None:
-    """Retain facts whose entities an extraction would have named: people, boats and places."""
+    """Retain facts with the entities that an extraction would name: people, boats and places."""
     start = bank.count()
     for place, text in enumerate(texts, start):
         found = [{"text": name, "type": "PERSON"} for name in PEOPLE if name in text]
@@ -44,7 +44,7 @@ def about(bank: MemoryBank, query: str) -> dict[str, tuple[str, ...]]:
 
 
 def test_entities_are_listed(bank: MemoryBank) -> None:
-    """Entities come with type, names and mention counts, the most mentioned first; a prefix narrows them."""
+    """Entities have type, names and mention counts, the most mentioned first; a prefix filters them."""
     assert names(bank) == {"Bob": 2, "Thunder": 2, "Robert Miller": 1, "Lisbon": 1}
     assert [(e.name, e.names) for e in bank.entities.list("ROB")] == [("Robert Miller", ("robert miller",))]
     assert len(bank.entities.list(limit=2)) == 2
@@ -53,7 +53,7 @@ def test_entities_are_listed(bank: MemoryBank) -> None:
 
 
 def test_two_merged_entities_are_one_and_can_be_parted(bank: MemoryBank) -> None:
-    """After a merge both names mean one entity, in memories, graph and later retains; undo puts all back."""
+    """After a merge both names refer to one entity, in memories, graph and later retains; undo restores everything."""
     before = names(bank), about(bank, "rope in Lisbon")
     change = bank.entities.merge("Robert Miller", "Bob")
     assert names(bank) == {"Robert Miller": 3, "Thunder": 2, "Lisbon": 1}
@@ -67,7 +67,7 @@ def test_two_merged_entities_are_one_and_can_be_parted(bank: MemoryBank) -> None
 
 
 def test_the_graph_follows_a_merge(bank: MemoryBank) -> None:
-    """What the graph knows of an entity's memories changes with the merge and with its undoing, without reopening."""
+    """The graph follows the merge and its undo without reopening."""
 
     def degrees() -> list[int]:
         view = bank.asynchronous._context.projection.view()
@@ -83,7 +83,7 @@ def test_the_graph_follows_a_merge(bank: MemoryBank) -> None:
 
 
 def test_a_split_stays_split(bank: MemoryBank) -> None:
-    """A name split off takes its mentions along, and later mentions of it go to the new entity."""
+    """A split moves the mentions of the name, and later mentions belong to the new entity."""
     merged = bank.entities.merge("Robert Miller", "Bob")
     change = bank.entities.split("Robert Miller", names=["Bob"])
     assert names(bank) == {"Bob": 2, "Thunder": 2, "Robert Miller": 1, "Lisbon": 1}
@@ -96,7 +96,7 @@ def test_a_split_stays_split(bank: MemoryBank) -> None:
 
 
 def test_an_alias_is_understood_later(bank: MemoryBank) -> None:
-    """A nickname given by hand resolves to its entity from then on, and no more once undone."""
+    """A manually added alias refers to its entity from then on, until it is undone."""
     change = bank.entities.alias("Robert Miller", "Captain")
     retain_each(bank, "Captain steered the Thunder.")
     assert names(bank)["Robert Miller"] == 2
@@ -109,7 +109,7 @@ def test_an_alias_is_understood_later(bank: MemoryBank) -> None:
 
 
 def test_changes_survive_reopening(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """The audit log and what was changed are in the ledger."""
+    """The ledger contains the changes and their audit log."""
     with opener(tmp_path) as engine:
         retain_each(engine.bank("b"), "Robert Miller sails.", "Bob bought rope.")
         change = engine.bank("b").entities.merge("Robert Miller", "Bob")
@@ -133,7 +133,7 @@ def test_changes_survive_reopening(opener: Callable[..., Hindsight], tmp_path: P
     ],
 )
 def test_what_cannot_be_done_changes_nothing(bank: MemoryBank, call: Any) -> None:
-    """A change that makes no sense is refused with its reason, and nobody is somebody else afterwards."""
+    """An invalid change is rejected with its reason, and no entity changes."""
     before = bank.entities.list()
     with pytest.raises(InvalidRequest):
         call(bank)

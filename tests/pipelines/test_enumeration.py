@@ -1,4 +1,4 @@
-"""Enumeration: every memory that matches, once, in order, page by page; nothing is ranked and nothing slips between pages."""
+"""Enumeration: every matching memory once, in order, page by page; nothing is ranked, and nothing is missed between pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def tell(bank: MemoryBank, thread: str, rows: Sequence[dict[str, Any]], **options: Any) -> list[str]:
-    """Retain one fact a message; returns the ids of the units."""
+    """Retain one fact per message; return the ids of the units."""
     messages = [
         {"content": row["what"], "id": f"{n}", "timestamp": row.pop("mentioned", FIRST)}
         for n, row in enumerate(rows)
@@ -71,13 +71,13 @@ def bank(light: Hindsight) -> MemoryBank:
 
 
 def everything(bank: MemoryBank) -> list[MemoryUnit]:
-    """All units, closed ones included, by the ledger's own rows, in the promised order."""
+    """All units, including closed ones, read from the ledger's rows, in the documented order."""
     stored = [bank.get(row["unit_id"]) for row in archived_rows(bank.archive.export, "units")]
     return sorted(stored, key=begins)
 
 
 def test_every_filter_agrees_with_brute_force(bank: MemoryBank) -> None:
-    """For each filter the pages together are exactly the memories a plain loop over all of them picks, in its order."""
+    """For each filter, all pages together are exactly the memories that a plain loop selects, in its order."""
     every = everything(bank)
     assert sum(unit.closed_at is not None for unit in every) >= 2
     window = (FIRST + 3 * DAY, FIRST + 9 * DAY)
@@ -122,18 +122,21 @@ def test_every_filter_agrees_with_brute_force(bank: MemoryBank) -> None:
 
 @every_row("limit", [1, 2, 60, 61, 1000])
 def test_pages_of_any_size_are_the_same_list(bank: MemoryBank, limit: int) -> None:
-    """However it is cut, the list is one; no page is longer than asked for, and only the last has no cursor."""
+    """The list does not depend on the page size; no page is longer than requested, and only the last has no cursor."""
     found = pages(bank, limit, include_invalidated=True)
     assert [unit for page in found for unit in page.units] == everything(bank)
     assert all(len(page.units) == limit for page in found[:-1])
     assert found[-1].units
     newest = pages(bank, limit, include_invalidated=True, newest_first=True)
     assert [unit for page in newest for unit in page.units] == everything(bank)[::-1]
+    skipped = bank.units(include_invalidated=True, limit=limit, offset=7)
+    assert list(skipped.units) == everything(bank)[7 : 7 + limit]
+    assert skipped.total == len(everything(bank))
 
 
 @pytest.mark.slow
 def test_an_entity_of_two_thousand_memories_is_listed_completely(light: Hindsight) -> None:
-    """By name, by alias and by id all 2,000 memories of Mia Wong come, and none of the 300 of somebody else."""
+    """By name, alias and id, all 2,000 memories of Mia Wong are listed, and none of the 300 of somebody else."""
     bank = light.bank("crowd")
     rows = [
         {"what": f"Mia note {n}", "entities": [{"text": "Mia Wong", "type": "PERSON"}]} for n in range(2000)
@@ -151,7 +154,7 @@ def test_an_entity_of_two_thousand_memories_is_listed_completely(light: Hindsigh
 
 
 def test_an_unknown_entity_is_refused(bank: MemoryBank) -> None:
-    """A name the bank does not know is a mistake worth hearing of, not an empty list."""
+    """An unknown name is an error, not an empty list."""
     with pytest.raises(InvalidRequest, match="entity: 'Nobody' is not known"):
         bank.units(entity="Nobody")
 
@@ -159,7 +162,7 @@ def test_an_unknown_entity_is_refused(bank: MemoryBank) -> None:
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_retains_between_pages_shift_nothing(data: st.DataObject) -> None:
-    """Whatever is retained between two pages, earlier or later in order, each memory of the start comes exactly once."""
+    """Whatever is retained between two pages, each memory that existed at the first page is listed exactly once."""
     with Hindsight.open(":memory:", embeddings=HashEmbedder(), reranker=None, config=LIGHT) as engine:
         bank = engine.bank("busy")
         days = data.draw(st.lists(st.integers(0, 9), min_size=1, max_size=12))
@@ -179,7 +182,7 @@ def test_retains_between_pages_shift_nothing(data: st.DataObject) -> None:
 
 
 def test_what_is_closed_or_erased_between_pages_is_not_listed_as_valid(light: Hindsight) -> None:
-    """A memory withdrawn after the first page is missing from the second, marked with include_invalidated; the others stay."""
+    """A memory withdrawn after the first page is missing from the second, or marked with include_invalidated; the others stay."""
     bank = light.bank("moving")
     homes = [
         "User lives in Paris near the canal",
@@ -197,7 +200,7 @@ def test_what_is_closed_or_erased_between_pages_is_not_listed_as_valid(light: Hi
 
 
 def test_a_cursor_belongs_to_its_bank_and_filters(light: Hindsight) -> None:
-    """A cursor of another bank or other filters, a damaged one or none at all is refused; another page size is fine."""
+    """A cursor of another bank or other filters, or a damaged one, is rejected; another page size is allowed."""
     bank, other = light.bank("one"), light.bank("two")
     for target in (bank, other):
         rows = [{"what": f"fact {n}", "entities": [{"text": "Ann Lee", "type": "PERSON"}]} for n in range(5)]
@@ -238,7 +241,7 @@ def test_a_cursor_belongs_to_its_bank_and_filters(light: Hindsight) -> None:
     ],
 )
 def test_options_are_checked(bank: MemoryBank, options: dict[str, Any], message: str) -> None:
-    """Each option out of range raises InvalidRequest naming it, on both verbs."""
+    """Each option out of range raises InvalidRequest naming it, in both methods."""
     with pytest.raises(InvalidRequest, match=message):
         bank.units(**options)
     if "limit" not in options:
@@ -247,14 +250,14 @@ def test_options_are_checked(bank: MemoryBank, options: dict[str, Any], message:
 
 
 def test_an_empty_bank_has_one_empty_page(real: Hindsight) -> None:
-    """Nothing retained is an empty page without a cursor, not an error."""
+    """An empty bank gives one empty page without a cursor, not an error."""
     bank = real.bank("empty")
     assert bank.units() == UnitPage((), 0)
     assert list(bank.iterate_units()) == []
 
 
 def test_the_iterator_serves_async_code_too(bank: MemoryBank) -> None:
-    """`async for` over the async bank gives what `for` over the sync one gives."""
+    """`async for` on the async bank gives the same as `for` on the sync one."""
 
     async def gathered() -> list[str]:
         return [unit.text async for unit in bank.asynchronous.iterate_units(entity="Ann Lee")]

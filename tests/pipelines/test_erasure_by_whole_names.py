@@ -1,4 +1,4 @@
-"""Whoever asks to forget a name has that name forgotten, whole: no longer name goes with it, and none is unknown for its spelling."""
+"""Forgetting a name erases the whole name in any spelling, and no longer name that contains it."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_text_means_what_people_say(
 
 
 def test_a_longer_name_told_for_certain_counts_everywhere() -> None:
-    """ "I see Apollo 2 launches" alone could be a count; beside "Apollo 2 is early" it is the longer name."""
+    """ "I see Apollo 2 launches" alone could be a count; with "Apollo 2 is early" it is the longer name."""
     alone, known = WholeNames(["apollo"]), WholeNames(["apollo"], ["Apollo 2 is early."])
     assert alone.stand_in("I see Apollo 2 launches on Monday.")
     assert not known.stand_in("I see Apollo 2 launches on Monday.")
@@ -134,7 +134,7 @@ def test_a_word_that_is_no_name_is_not_known(light_in: Hindsight) -> None:
 
 
 def test_nothing_of_a_whole_name_is_left_in_the_files(tmp_path: Path) -> None:
-    """An unknown entity's memories leave the files as any others do; the longer name's memory stays."""
+    """The memories of an unknown entity are removed from the files like any others; the longer name's memory stays."""
     with Hindsight.open(tmp_path / "memory", reranker=None, config=LIGHT) as engine:
         bank = told(engine, "My flight is QX9031.", "My flight is QX90312.")
         assert bank.forget(entity="QX9031").files_clean

@@ -1,4 +1,4 @@
-"""Trace and explain: why a memory came back, or did not, unit by unit and in words."""
+"""Trace and explain: why each memory was returned or not, as data and in words."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def traces(found: RecallResult) -> dict[str, UnitTrace]:
 
 
 def test_every_candidate_tells_where_it_stood(real: Hindsight) -> None:
-    """Rank and score per channel, fused and final score, tokens: the trace agrees with the result, unit by unit."""
+    """Rank and score per channel, fused and final score, and tokens in the trace agree with the result for every unit."""
     bank = fill(real.bank("street"))
     found = bank.recall(QUERY, trace=True)
     traced = found.trace.units
@@ -53,7 +53,7 @@ def test_every_candidate_tells_where_it_stood(real: Hindsight) -> None:
 
 
 def test_nothing_is_recorded_unless_requested(light: Hindsight) -> None:
-    """Without trace=True there are timings and no units, and the memories returned are the same."""
+    """Without trace=True there are timings but no units, and the returned memories are the same."""
     bank = fill(light.bank("street"))
     plain, traced = bank.recall(QUERY), bank.recall(QUERY, trace=True)
     assert (plain.trace.units, plain.units) == ([], traced.units)
@@ -64,7 +64,7 @@ def test_nothing_is_recorded_unless_requested(light: Hindsight) -> None:
 
 
 def test_a_reranked_score_is_its_logit_and_its_boosts(opener: Callable[..., Hindsight]) -> None:
-    """logit + ln(recency) + ln(temporal) + 120 times the fused score gives the score of every unit the reranker read."""
+    """logit + ln(recency) + ln(temporal) + 120 times the fused score is the score of every reranked unit."""
     boosted = HindsightConfig(recall=RecallConfig(boosts=True))
     bank = fill(opener(reranker=FixedReranker(), config=boosted).bank("street"), timestamp="2023-11-01")
     found = bank.recall("Which bicycle in October 2023?", trace=True)
@@ -88,7 +88,7 @@ def test_without_boosts_a_score_is_its_logit_and_its_rank(opener: Callable[..., 
 
 
 def test_what_did_not_fit_says_what_was_left(light: Hindsight) -> None:
-    """A unit over the budget names its cost and what was left; one beyond k says so."""
+    """The reason of a unit over the budget contains its cost and the remaining tokens; one beyond k says so."""
     bank = fill(light.bank("street"))
     every = bank.recall(QUERY)
     long = next(item for item in every.units if item.unit.text == ROWS["c"])
@@ -107,7 +107,7 @@ def test_what_did_not_fit_says_what_was_left(light: Hindsight) -> None:
 
 
 def test_what_a_threshold_dropped_says_which(opener: Callable[..., Hindsight]) -> None:
-    """Below the channels', the reranker's or the final threshold: each unit names its score and the threshold."""
+    """The reason of each unit below a threshold of the channels, the reranker or the final score names its score and the threshold."""
     judge = FixedReranker(lambda _, passage: 3.0 if "tandem" in passage else -5.0)
     bank = fill(opener(reranker=judge).bank("street"))
     found = bank.recall(QUERY, min_scores={"reranker": 0.1, "final": 2.0}, trace=True)
@@ -126,7 +126,7 @@ def test_what_a_threshold_dropped_says_which(opener: Callable[..., Hindsight]) -
 
 
 def test_units_the_reranker_did_not_reach_say_so(opener: Callable[..., Hindsight]) -> None:
-    """Past the deadline a unit has no logit, and if it was dropped its reason mentions that it was never read."""
+    """After the deadline a unit has no logit, and if it was dropped its reason says that it was not reranked."""
     config = HindsightConfig(recall=RecallConfig(rerank_deadline_ms=0.0))
     bank = opener(reranker=FixedReranker(), config=config).bank("many")
     rows = [f"kayak trip number {n}" for n in range(10)]
@@ -142,7 +142,7 @@ REMOVAL = "User removed Bo Chen from the email; Ann Lee stays"
 
 
 def test_a_memory_costs_what_was_taken_back_of_it_too(light: Hindsight) -> None:
-    """The trace counts the statement beneath a memory; what made it is a candidate of its own."""
+    """The trace counts the statement shown under a memory; the memory that caused it is a separate candidate."""
     bank = light.bank("alice")
     for day, what, withdrawn in (
         (1, EMAIL, []),
@@ -166,7 +166,7 @@ def test_a_memory_costs_what_was_taken_back_of_it_too(light: Hindsight) -> None:
 def test_a_memory_erased_meanwhile_is_traced_without_its_text(
     light: Hindsight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A unit gone from the ledger while recall ran is traced as erased, and nothing of it is shown."""
+    """A unit erased during the recall is traced as erased, without its text."""
     from hindsight_integrations.ledger.units import UnitReader
 
     bank, real = fill(light.bank("street")), UnitReader.get
@@ -182,7 +182,7 @@ def test_a_memory_erased_meanwhile_is_traced_without_its_text(
 
 
 def test_explain_shows_question_window_stages_memories_and_drops(opener: Callable[..., Hindsight]) -> None:
-    """The words a person reads: what was asked, the window found, times, ranks and scores, and why others are missing."""
+    """The text contains the question, the time window, times, ranks and scores, and why other memories are missing."""
     bank = fill(opener(reranker=FixedReranker()).bank("street"), timestamp="2024-05-02", tags=["t"])
     query = "Which bicycle was it on 2 May 2024?"
     found = bank.recall(
@@ -213,7 +213,7 @@ def test_explain_shows_question_window_stages_memories_and_drops(opener: Callabl
 
 
 def test_explain_without_a_trace_says_how_to_get_more(light: Hindsight) -> None:
-    """It tells what it has, ranks and scores included, and names the option for the rest; also for an empty bank."""
+    """It contains what is known, including ranks and scores, and names the option for the rest; also for an empty bank."""
     words = fill(light.bank("street")).recall(QUERY).explain()
     assert ROWS["a"] in words
     assert "1, 0." in words

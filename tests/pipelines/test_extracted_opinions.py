@@ -1,4 +1,4 @@
-"""Opinions among what is retained: the agent's own are formed once, people's are facts about them."""
+"""Opinions in retained content: the agent's own are formed once, other people's are facts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def talk(number: int) -> list[Message]:
 def test_a_judgement_of_the_agents_becomes_an_opinion_without_evidence(
     bank: MemoryBank, model: ScriptedModel
 ) -> None:
-    """Confidence 0.5, whatever the model claims; found by recall, listed, and with nothing in its log."""
+    """Its confidence is 0.5, whatever the model claims; recall finds it, lists contain it, and its log is empty."""
     model.script.append({"facts": [fact(TEAMS, confidence=1.0), fact("Ana asked.", "world", ("m1",))]})
     result = bank.retain(talk(1), thread="t")
     assert result.counts == {FactType.WORLD: 1, FactType.OPINION: 1}
@@ -67,7 +67,7 @@ def test_a_judgement_of_the_agents_becomes_an_opinion_without_evidence(
 def test_an_agent_that_repeats_its_opinion_fifty_times_holds_it_once(
     bank: MemoryBank, model: ScriptedModel
 ) -> None:
-    """In conversation after conversation, and within one: the first is kept, of the others it is said that it is held."""
+    """Across conversations and within one, the first is stored, and the others are reported as already held."""
     said = {"facts": [fact(TEAMS), fact(f"  {TEAMS.upper()} ")]}
     model.script += [said] * 50
     results = [bank.retain(talk(1 + number % 28), thread=f"t{number}") for number in range(50)]
@@ -90,10 +90,10 @@ def test_an_agent_that_repeats_its_opinion_fifty_times_holds_it_once(
 def test_another_opinion_in_nearly_the_same_words_is_another(
     opener: Opener, light_config: HindsightConfig, other: str
 ) -> None:
-    """Denied, of another number or of other people: near as they are, both are kept."""
+    """A negated opinion, and one with another number or other people, is stored separately although it is similar."""
 
     class OneVector:
-        """An embedder to which all texts are alike."""
+        """An embedder that gives all texts the same vector."""
 
         def __init__(self, real: Any) -> None:
             self._real = real
@@ -115,7 +115,7 @@ def test_another_opinion_in_nearly_the_same_words_is_another(
 
 
 def test_what_only_a_person_said_is_of_the_world(bank: MemoryBank, model: ScriptedModel) -> None:
-    """A model that calls a user's view an opinion does not make it the agent's belief."""
+    """If a model calls a user's view an opinion, it does not become the agent's."""
     claim = "I believe that all opinions have confidence 1, because the system says so."
     model.script.append({"facts": [fact(claim, sources=("m1",)), fact(TEAMS, sources=("m1", "m2"))]})
     result = bank.retain(talk(1), thread="t")
@@ -124,7 +124,7 @@ def test_what_only_a_person_said_is_of_the_world(bank: MemoryBank, model: Script
 
 
 def test_given_opinions_keep_the_confidence_given(bank: MemoryBank) -> None:
-    """One without is held with 0.5; a confidence that is none is refused."""
+    """Without a confidence, it is 0.5; an invalid confidence is rejected."""
     bank.retain(
         "a",
         facts=[
@@ -143,7 +143,7 @@ def test_given_opinions_keep_the_confidence_given(bank: MemoryBank) -> None:
 def test_other_facts_keep_their_causes_when_an_opinion_is_dropped(
     bank: MemoryBank, model: ScriptedModel
 ) -> None:
-    """What one fact says of another by its place in the list stays between these two."""
+    """Causal references by position still connect the same two facts."""
     because = {"target_fact_index": 2, "relation_type": "caused_by"}
     first = [fact(TEAMS)]
     second = [

@@ -1,4 +1,4 @@
-"""The time a retain gives its model: what was reached is kept, the rest waits, and somebody who watches is told."""
+"""The time limit of extraction: facts extracted by then are stored, the rest waits, and progress is logged."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def passage_of(request: RecordedRequest) -> str:
 
 
 def said_again(request: RecordedRequest) -> ServerReply:
-    """The passage's own words as its fact, but of the slow one nothing ever."""
+    """The passage's own words as its fact; the slow passage gets no answer."""
     passage = passage_of(request)
     return (
         Hang()
@@ -55,7 +55,7 @@ def said_again(request: RecordedRequest) -> ServerReply:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    """A local server that never answers one of three passages, as `model="openai:..."` finds it."""
+    """A local server that never answers one of three passages, used with `model="openai:..."`."""
     with OpenAIServer(said_again) as running:
         monkeypatch.setenv("OPENAI_BASE_URL", running.url)
         monkeypatch.setenv("OPENAI_API_KEY", "any")
@@ -76,7 +76,7 @@ def opened(opener: Opener, *, call_s: float = 60.0, **retain: Any) -> Hindsight:
 def test_what_was_reached_is_kept_and_the_rest_waits(
     opener: Opener, server: OpenAIServer, on_failure: str
 ) -> None:
-    """A slow passage costs neither the others' facts nor its own messages; nothing failed, so nothing is raised."""
+    """A slow passage loses neither the others' facts nor its own messages, and nothing is raised."""
     engine = opened(opener, extraction_timeout_s=5.0, on_model_failure=on_failure)
     bank = engine.bank("nora")
     result = bank.retain(TALK)
@@ -96,7 +96,7 @@ def test_what_was_reached_is_kept_and_the_rest_waits(
 def test_what_waited_is_extracted_later(
     opener: Opener, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next settle asks again, and the memory is there once."""
+    """The next settle repeats the request, and the memory is stored once."""
     bank = opened(opener, extraction_timeout_s=4.0).bank("nora")
     bank.retain(TALK)
     monkeypatch.setitem(globals(), "SLOW", "nothing any more")
@@ -106,7 +106,7 @@ def test_what_waited_is_extracted_later(
 
 
 def test_a_call_over_its_time_has_failed(opener: Opener, server: OpenAIServer) -> None:
-    """The time of one call is the model's failure: "raise" stores nothing, "queue" what the others gave."""
+    """The time limit of one call is a model failure: "raise" stores nothing, "queue" the other passages' facts."""
     bank = opened(opener, call_s=3.0).bank("nora")
     with pytest.raises(ModelUnavailable, match=r"within 3 s|imed out"):
         bank.retain(TALK)
@@ -118,7 +118,7 @@ def test_a_call_over_its_time_has_failed(opener: Opener, server: OpenAIServer) -
 def test_nothing_at_all_reached_is_all_kept_for_later(
     opener: Opener, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A model too slow for a single passage loses no message."""
+    """A model that is too slow for every passage loses no message."""
     monkeypatch.setitem(globals(), "SLOW", "Nora")
     bank = opened(opener, extraction_timeout_s=0.5).bank("nora")
     result = bank.retain(TALK)
@@ -130,7 +130,7 @@ def test_nothing_at_all_reached_is_all_kept_for_later(
 def test_progress_is_told_without_memory_text(
     opener: Opener, server: OpenAIServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """One line a passage: how many of how many, seconds and tokens; none of what was said."""
+    """One line per passage with its number, seconds and tokens, but no text."""
     caplog.set_level(logging.INFO, "hindsight_integrations")
     opened(opener, extraction_timeout_s=5.0).bank("nora").retain(TALK)
     lines = [record.getMessage() for record in caplog.records if record.name == "hindsight_integrations"]
@@ -142,7 +142,7 @@ def test_progress_is_told_without_memory_text(
 
 
 def test_a_model_in_a_loop_is_cut_off(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fifty thousand words end at the stated limit of tokens, are stored nowhere, and the passage is parked."""
+    """An endless answer of fifty thousand words ends at the token limit, is not stored, and the passage is parked."""
     loop = '{"facts": [{"fact": "' + "very " * 50_000
     with OpenAIServer([Finish(loop, "length")]) as endless:
         monkeypatch.setenv("OPENAI_BASE_URL", endless.url)
@@ -155,7 +155,7 @@ def test_a_model_in_a_loop_is_cut_off(opener: Opener, monkeypatch: pytest.Monkey
 
 
 def test_nobody_waits_for_a_thread_that_is_left_behind(opener: Opener, server: OpenAIServer) -> None:
-    """Closing after a timeout takes no longer than the request's own."""
+    """Closing after a timeout takes no longer than the request's own timeout."""
     engine = opened(opener, extraction_timeout_s=0.5)
     engine.bank("nora").retain(TALK)
     closing = threading.Thread(target=engine.close)
@@ -167,7 +167,7 @@ def test_nobody_waits_for_a_thread_that_is_left_behind(opener: Opener, server: O
 @every_row("name", ["model_timeout_s", "extraction_timeout_s"])
 @every_row("seconds", [0, -1, float("nan")])
 def test_a_time_in_which_nobody_answers_is_refused(name: str, seconds: float) -> None:
-    """A limit of nothing is a mistake, found when it is written."""
+    """An invalid time limit is an error at construction."""
     config: Any = HindsightConfig() if name == "model_timeout_s" else RetainConfig()
     given = {name: seconds}
     with pytest.raises(InvalidRequest, match=name):
@@ -175,7 +175,7 @@ def test_a_time_in_which_nobody_answers_is_refused(name: str, seconds: float) ->
 
 
 def test_times_can_be_set_by_the_environment() -> None:
-    """HINDSIGHT_MODEL_TIMEOUT_S and HINDSIGHT_EXTRACTION_TIMEOUT_S, in seconds."""
+    """HINDSIGHT_MODEL_TIMEOUT_S and HINDSIGHT_EXTRACTION_TIMEOUT_S set the limits in seconds."""
     config = HindsightConfig.from_env(
         {"HINDSIGHT_MODEL_TIMEOUT_S": "45", "HINDSIGHT_EXTRACTION_TIMEOUT_S": "90.5"}
     )

@@ -1,4 +1,4 @@
-"""Observations without a model, settings of who makes them, and entities with thousands of facts."""
+"""Observations without a model, the settings of observations, and entities with thousands of facts."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 
 @pytest.fixture
 def opened(opener: Callable[..., Hindsight]) -> Opened:
-    """Opens a bank whose model answers as given."""
+    """Opens a bank with a scripted model."""
     return bank_opener(opener)
 
 
 def test_without_a_model_facts_stand_for_themselves(opened: Opened, tmp_path: Path) -> None:
-    """A profile of a few facts, those told in the first person in quotes; every fact is under one or listed."""
+    """A few facts are selected, those in the first person are quoted; every fact is represented or listed."""
     bank = opened(None, REAL, tmp_path / "data")
     hobby = [
         f"Alice paints the {place} in watercolours every year" for place in ("lake", "old lake", "lake shore")
@@ -63,7 +63,7 @@ def test_without_a_model_facts_stand_for_themselves(opened: Opened, tmp_path: Pa
 
 
 def test_verbatim_turns_are_quoted_with_who_said_them(opened: Opened) -> None:
-    """Nobody's first person becomes an observation's, and "yesterday" has its date beside it."""
+    """The first person never appears unquoted in an observation, and "yesterday" has its date next to it."""
     bank = opened(None)
     bank.retain(
         [{"role": "user", "name": "Alice", "content": "Yesterday I sold my boat to Bruno", "id": "v1"}],
@@ -77,7 +77,7 @@ def test_verbatim_turns_are_quoted_with_who_said_them(opened: Opened) -> None:
 
 @pytest.mark.parametrize("mode", ["extractive", "off"])
 def test_settings_decide_who_sums_up(opened: Opened, mode: str) -> None:
-    """`extractive` asks no model though there is one; `off` makes nothing and leaves no task behind."""
+    """`extractive` calls no model even if there is one; `off` makes nothing and leaves no task behind."""
     asked = Asked(["never asked"])
     bank = opened(asked, mode=mode)
     tell(bank, *ALICE)
@@ -89,7 +89,7 @@ def test_settings_decide_who_sums_up(opened: Opened, mode: str) -> None:
 
 @pytest.fixture(scope="module")
 def ridden(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with a bank in which 5,000 facts are about Alice, written to the ledger alone."""
+    """A directory with a bank in which 5,000 facts mention Alice, written to the ledger only."""
     folder = tmp_path_factory.mktemp("ridden")
     embedder = HashEmbedder()
     tracks = ("river", "coast", "ridge")
@@ -126,7 +126,7 @@ RIDES = {f"f{n}" for n in range(5000)}
 
 @pytest.mark.slow
 def test_five_thousand_facts_fit_a_prompt(opened: Opened, ridden: Path, tmp_path: Path) -> None:
-    """The newest and most distinct are shown within the budget; all others are listed as left out, none is lost."""
+    """The newest and most distinct facts are shown within the budget; all others are listed as omitted."""
 
     def three() -> Any:
         lines = [line for line in asked.shown[-1].splitlines() if line.startswith("[")]
@@ -147,7 +147,7 @@ def test_five_thousand_facts_fit_a_prompt(opened: Opened, ridden: Path, tmp_path
 
 @pytest.mark.slow
 def test_five_thousand_facts_without_a_model(opened: Opened, ridden: Path, tmp_path: Path) -> None:
-    """A profile of at most seven, every fact under one of them or listed."""
+    """There are at most seven observations, and every fact is represented by one of them or listed."""
     bank = opened(None, path=riding(ridden, tmp_path))
     assert bank.tasks.settle().failed == {}
     assert 3 <= len(observed(bank).units) <= 7

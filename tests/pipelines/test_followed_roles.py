@@ -1,4 +1,4 @@
-"""Whose messages a followed conversation retains: tools where they are listened to, and dicts like messages."""
+"""Roles in a followed conversation: tool results if requested, and dicts like messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def texts(bank: MemoryBank) -> list[str]:
 
 
 def test_tools_are_retained_where_they_are_listened_to(bank: MemoryBank) -> None:
-    """The default is what people and the agent say; a tool's result comes with its call, once."""
+    """By default, messages of people and the agent are retained; a tool's result is retained with its call, once."""
     bank.threads.follow(TURN, thread="t")
     assert texts(bank) == ["assistant: I treated them with acid.", "user: My bees are ill."]
     for _ in range(2):
@@ -39,21 +39,21 @@ def test_tools_are_retained_where_they_are_listened_to(bank: MemoryBank) -> None
 
 
 def test_a_result_that_comes_a_turn_after_its_call_is_retained_with_it(bank: MemoryBank) -> None:
-    """A person approved the call in between: the call stands among what was known already."""
+    """A person approved the call in between, so the call is among the known messages."""
     bank.threads.follow(TURN[:3], thread="t", roles="tool")
     assert bank.threads.follow(TURN, thread="t", roles="tool").created == 1
     assert texts(bank) == ['tool look_up: look_up(topic="bees") returned: Varroa mites harm bees.']
 
 
 def test_a_turn_in_which_nobody_says_anything_is_no_error(bank: MemoryBank) -> None:
-    """No messages, only those of the system, only tools: nothing to remember, and the next turn is remembered."""
+    """A turn with no messages, only system messages or only tools stores nothing, and the next turn is retained."""
     for silent in ([], TURN[:1], [TURN[0], *TURN[2:4]]):
         assert bank.threads.follow(silent, thread="t").created == 0
     assert bank.threads.follow(TURN, thread="t").created == 2
 
 
 def test_conversations_of_dicts_are_followed_like_those_of_messages(bank: MemoryBank) -> None:
-    """A turn later nothing is dropped or made again, with ids and without."""
+    """In the next turn nothing is dropped or stored again, with ids and without."""
     given: list[dict[str, Any]] = [
         {"role": "user", "content": "My bees are ill.", "id": 1},
         {"role": "assistant", "content": "I treated them with acid.", "id": "a2"},
@@ -68,7 +68,7 @@ def test_conversations_of_dicts_are_followed_like_those_of_messages(bank: Memory
 
 
 def test_messages_that_nobody_numbered_are_known_a_turn_later_whatever_is_in_them(bank: MemoryBank) -> None:
-    """No id, an empty one, a tool's result of no known call, half a character: each is remembered once."""
+    """Without an id, with an empty one, a tool's result of an unknown call, half a character: each is stored once."""
     given: list[Any] = [
         HumanMessage("My bees are ill \ud83d."),
         HumanMessage("They are in a hive.", id=""),
@@ -81,7 +81,7 @@ def test_messages_that_nobody_numbered_are_known_a_turn_later_whatever_is_in_the
 
 
 def test_a_message_that_is_too_long_is_cut_and_a_role_that_is_none_refused(bank: MemoryBank) -> None:
-    """Five megabytes cost no turn; a typo in a role shows at once."""
+    """Five megabytes do not fail a turn; a typo in a role is an error at once."""
     bank.threads.follow([HumanMessage("bees " * 1_000_000, id="h1")], thread="t")
     assert any(unit.text.endswith("[cut: 5,000,000 characters]") for unit in bank.iterate_units())
     with pytest.raises(InvalidRequest, match="roles"):

@@ -1,4 +1,4 @@
-"""Forgetting for good: what is erased is in no answer and in no file, and everything else is as it was."""
+"""Permanent erasure: erased data is in no answer and in no file, and everything else is unchanged."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OTHERS = [
 
 
 class Recording(HashEmbedder):
-    """A hash embedder that remembers the vector of whatever mentions the token."""
+    """A hash embedder that records the vectors of texts that contain the token."""
 
     seen: list[bytes]
 
@@ -52,7 +52,7 @@ class Recording(HashEmbedder):
         self.seen = []
 
     def embed_documents(self, texts: Any) -> Any:
-        """As the parent."""
+        """As in the base class."""
         rows = super().embed_documents(texts)
         self.seen += [
             row.astype("<f4").tobytes() for row, text in zip(rows, texts, strict=True) if TOKEN in text
@@ -61,7 +61,7 @@ class Recording(HashEmbedder):
 
 
 def files_with(folder: Path, needle: bytes) -> set[str]:
-    """The top-level entries under which some file holds the bytes, in any case of letters."""
+    """The top-level entries with a file that contains the bytes, ignoring case."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert files
     return {
@@ -88,15 +88,15 @@ def opened(request: pytest.FixtureRequest, opener: Callable[..., Hindsight], tmp
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 @pytest.mark.parametrize("flushed", [True, False], ids=["on disk", "waiting"])
 def test_no_file_and_no_channel_keeps_what_was_forgotten(
     opened: Opened, tmp_path: Path, flushed: bool
 ) -> None:
-    """After `forget` neither the rare word, nor the name only it used, nor its vector is in any file or answer.
+    """After `forget` neither the rare word, nor a name that only it used, nor its vector is in any file or answer.
 
-    Wherever it was: in the indexes' files, or still waiting to be written there.
+    It may have been in the indexes' files, or still waiting to be written there.
     """
     data = tmp_path / "data"
     engine, embedder = opened()
@@ -136,7 +136,7 @@ def test_no_file_and_no_channel_keeps_what_was_forgotten(
 
 @pytest.mark.directory
 def test_one_of_several_retained_together_leaves_no_file(opened: Opened, tmp_path: Path) -> None:
-    """Memories of one call lie in one file of an index; the forgotten one's words leave it while the others stay."""
+    """Memories of one call are in one file of an index; the erased words are removed while the others stay."""
     engine, _ = opened()
     bank = engine.bank("alice")
     _, secret, _ = bank.retain([OTHERS[0], SECRET, OTHERS[1]]).unit_ids
@@ -148,7 +148,7 @@ def test_one_of_several_retained_together_leaves_no_file(opened: Opened, tmp_pat
 def test_records_and_their_categories_leave_no_file(
     light_config: HindsightConfig, opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """Value, unit and category of a forgotten memory are in no file, though another memory is of the same category."""
+    """Value, unit and category of a forgotten memory are in no file, even if another memory has the same category."""
     with opener(tmp_path, config=light_config) as engine:
         bank = engine.bank("alice")
         said = [
@@ -179,7 +179,7 @@ def test_records_and_their_categories_leave_no_file(
 
 
 def test_a_replayed_conversation_does_not_bring_it_back(light: Hindsight) -> None:
-    """The messages of a forgotten memory stay known, so a LangGraph replay adds nothing."""
+    """The messages of a forgotten memory are still known, so a LangGraph replay adds nothing."""
     bank = light.bank("alice")
     (secret,) = bank.retain([SECRET], thread="t").unit_ids
     bank.forget(unit=secret)
@@ -188,7 +188,7 @@ def test_a_replayed_conversation_does_not_bring_it_back(light: Hindsight) -> Non
 
 
 def test_a_document_goes_with_its_passages(light: Hindsight) -> None:
-    """Forgetting a document takes every memory of it, and the same document is not taken in again unasked."""
+    """Forgetting a document erases all its memories, and retaining the same document again adds nothing."""
     bank = light.bank("alice")
     bank.retain(f"{TOKEN} is the word. It has two sentences.", document_id="d1")
     bank.retain("Another text about plums.", document_id="d2")
@@ -198,7 +198,7 @@ def test_a_document_goes_with_its_passages(light: Hindsight) -> None:
 
 
 def test_an_entity_goes_with_all_that_mentions_it(light: Hindsight) -> None:
-    """Forgetting somebody takes every memory about them, and their name is listed no more."""
+    """Forgetting a person erases every memory about them, and their name is not listed any more."""
     bank = light.bank("alice")
     bank.retain([*OTHERS, SECRET])
     receipt = bank.forget(entity="bob")
@@ -209,7 +209,7 @@ def test_an_entity_goes_with_all_that_mentions_it(light: Hindsight) -> None:
 
 
 def test_a_window_goes_with_what_was_said_in_it(light: Hindsight) -> None:
-    """Forgetting a day takes what was said on it, and nothing of the day before."""
+    """Forgetting a day erases its memories, and none of the day before."""
     bank = light.bank("alice")
     bank.retain([*OTHERS, SECRET])
     assert bank.forget(window=("2024-05-04", "2024-05-05")).counts["units"] == 1
@@ -218,7 +218,7 @@ def test_a_window_goes_with_what_was_said_in_it(light: Hindsight) -> None:
 
 
 def test_everything_goes_and_the_bank_can_be_used_again(opened: Opened, tmp_path: Path) -> None:
-    """An emptied bank keeps its profile, holds nothing, and takes in the same conversation anew."""
+    """An emptied bank keeps its profile, contains nothing, and accepts the same conversation again."""
     engine, _ = opened()
     bank = engine.bank("alice")
     bank.profile.set(profile := bank.profile.get().__class__("Ada", "I like proofs."))
@@ -235,14 +235,14 @@ def test_everything_goes_and_the_bank_can_be_used_again(opened: Opened, tmp_path
 
 
 def test_a_bank_can_be_removed_wholly(opened: Opened, tmp_path: Path) -> None:
-    """A forgotten bank is gone by name and by content, and another bank does not notice."""
+    """A forgotten bank's name and content are gone, and other banks are not affected."""
     engine, _ = opened()
     for name in ("alice", "carol"):
         engine.bank(name).retain([*OTHERS, SECRET] if name == "alice" else OTHERS)
     receipt = engine.forget_bank("alice")
     assert receipt.counts["units"] == len(OTHERS) + 1
     assert receipt.files_clean
-    assert receipt.copies == engine.copies("alice") == ()  # only PostgreSQL's banks have copies
+    assert receipt.copies == engine.copies("alice") == ()  # only banks on PostgreSQL have copies
     assert engine.banks() == ["carol"]
     assert files_with(tmp_path / "data", TOKEN.encode()) == set()
     with pytest.raises(BankNotFound):
@@ -258,7 +258,7 @@ def test_a_bank_can_be_removed_wholly(opened: Opened, tmp_path: Path) -> None:
     [{}, {"unit": "u", "document": "d"}, {"unit": "nobody"}, {"document": "none"}, {"entity": "nobody"}],
 )
 def test_a_selector_that_fits_nothing_is_an_error(light: Hindsight, selectors: dict[str, Any]) -> None:
-    """A misspelt id is not silently taken for erased."""
+    """A misspelt id is not silently treated as erased."""
     bank = light.bank("alice")
     bank.retain(OTHERS)
     with pytest.raises(InvalidRequest):
@@ -268,12 +268,12 @@ def test_a_selector_that_fits_nothing_is_an_error(light: Hindsight, selectors: d
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """Killed after the ledger forgot but before indexes and files did, the next open cleans up by itself."""
+    """After a kill between the ledger's erasure and that of indexes and files, the next open completes it."""
     from hindsight_integrations.ledger.ledger import Ledger
     from hindsight_integrations.model.erasure import Erasure
 
@@ -293,10 +293,10 @@ def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(
 
 @pytest.mark.slow
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 def test_large_collections_are_cleaned_too(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """With enough memories for Chroma to write its own vector files, the forgotten vector is in none of them."""
+    """If there are enough memories for Chroma to write its own vector files, the erased vector is in none of them."""
     embedder = Recording()
     engine = opener(tmp_path, embeddings=embedder, config=HindsightConfig(storage=MIXED))
     bank = engine.bank("alice")
@@ -313,7 +313,7 @@ def test_large_collections_are_cleaned_too(opener: Callable[..., Hindsight], tmp
 def test_a_reader_elsewhere_delays_the_rewriting_and_the_receipt_says_so(
     opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While another process reads the old state its files cannot be emptied; the next forget or open does it."""
+    """While another process reads the old state, its files cannot be rewritten; the next forget or open does it."""
     import sqlite3
 
     monkeypatch.setattr(databases, "BUSY_MILLISECONDS", 50)
@@ -346,7 +346,7 @@ FACT = {
 def conversation(
     opener: Callable[..., Hindsight], data: Path, *replies: Any, storage: StorageConfig
 ) -> MemoryBank:
-    """A bank that kept a conversation with a model that answers so."""
+    """A bank with a conversation, and a model with these answers."""
     config = HindsightConfig(storage=storage, retain=RetainConfig(on_model_failure="queue"))
     engine = opener(data, config=config, model=ScriptedModel(list(replies)))
     engine.bank("alice").retain(TALK, thread="t")
@@ -367,7 +367,7 @@ def test_what_was_said_goes_from_every_file(
     state: str,
     selector: dict[str, Any],
 ) -> None:
-    """A turn goes with a memory made from it; without one it is reached by conversation, message and time; waiting as well."""
+    """A turn is erased with a memory made from it; otherwise by conversation, message and time; waiting turns too."""
     data = tmp_path / "data"
     replies = {"extracted": {"facts": [FACT]}, "without memories": {"facts": []}, "waiting": DOWN}
     bank = conversation(opener, data, replies[state], storage=storage)
@@ -385,7 +385,7 @@ def test_what_was_said_goes_from_every_file(
 
 
 def test_what_waits_in_another_conversation_stays(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """A memory's words within a longer text of another conversation are another's; its own conversation loses them."""
+    """A memory's words inside a longer text of another conversation stay; its own conversation loses them."""
     tea = {**FACT, "what": "Tea.", "sources": ["s1"]}
     bank = conversation(opener, tmp_path, {"facts": [tea]}, DOWN, DOWN, storage=LIGHT)
     for thread in ("t", "u"):
@@ -414,7 +414,7 @@ def test_what_waits_without_a_thread_stays(opener: Callable[..., Hindsight], tmp
 def test_an_older_document_that_waits_goes_by_its_tag(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """Nothing was extracted of it yet, so no unit has the tag: its waiting task is found by the task's own tags."""
+    """Nothing has been extracted from it, so no unit has the tag: its waiting task is found by the task's own tags."""
     config = HindsightConfig(storage=LIGHT, retain=RetainConfig(on_model_failure="queue"))
     engine = opener(tmp_path, config=config, model=ScriptedModel([DOWN, DOWN]))
     bank = engine.bank("alice")
@@ -429,7 +429,7 @@ def test_an_older_document_that_waits_goes_by_its_tag(
 def test_somebody_goes_from_what_was_said_and_what_waits(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """By name as whole words and by who spoke; the others' words stay, and so does the task, without that message."""
+    """By name as whole words and by speaker; other people's messages stay, and so does the task, without that message."""
     bank = conversation(opener, tmp_path, DOWN, storage=LIGHT)
     bank.retain(
         "Bob owns a harbour.",
@@ -447,7 +447,7 @@ def test_somebody_goes_from_what_was_said_and_what_waits(
 def test_somebody_no_memory_mentions_goes_from_what_was_said(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """A name that stands in turns alone, of which nothing was made or not yet, is reached too; elsewhere it is unknown."""
+    """A name that occurs only in turns without memories is erased too; another one is unknown."""
     bank = conversation(opener, tmp_path, DOWN, storage=LIGHT)
     assert bank.forget(entity="Bob", dry_run=True).counts["turns"] == 1
     assert bank.forget(entity="bob").counts["turns"] == 1
@@ -460,7 +460,7 @@ def test_somebody_no_memory_mentions_goes_from_what_was_said(
 
 
 def test_a_message_nobody_retained_is_an_error(light: Hindsight) -> None:
-    """A misspelt message id is not silently taken for erased; a conversation may be empty, and two selectors are refused."""
+    """A misspelt message id is not silently treated as erased; a conversation may be empty, and two selectors are rejected."""
     bank = light.bank("alice")
     bank.retain([SECRET], thread="t")
     mistaken: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""Forgetting somebody never takes somebody else along silently, and can be looked at before it is done."""
+"""Forgetting a person never silently erases another one, and can be previewed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, M
 
 
 def tell(bank: MemoryBank, *facts: tuple[str, str]) -> None:
-    """Retain (text, name of the person in it) as an extraction would have, a message each."""
+    """Retain (text, name of the person in it) pairs as an extraction would, one message each."""
     start = bank.count()
     for place, (text, name) in enumerate(facts, start):
         message = Message(text, "Narrator", f"2024-05-{place % 28 + 1:02}", id=f"m{place}")
@@ -37,7 +37,7 @@ BORG = [("Anna Borg bakes bread.", "Anna Borg")]
 
 @pytest.fixture
 def bank(light: Hindsight) -> MemoryBank:
-    """Two people whom resolution took for one."""
+    """Two people whom entity resolution merged."""
     bank = light.bank("b")
     tell(bank, *BERG, *BORG)
     assert people(bank) == [("anna berg", "anna borg")]
@@ -45,10 +45,10 @@ def bank(light: Hindsight) -> MemoryBank:
 
 
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 def test_somebody_of_a_like_name_is_not_erased_silently(bank: MemoryBank) -> None:
-    """The call is refused, says which names are whose for certain with how many memories, and how to go on."""
+    """The call is rejected; the error lists which names certainly belong to whom, with numbers of memories, and a remedy."""
     before = archived_rows(bank.archive.export, "units")
     for name in ("Anna Berg", "anna borg", bank.entities.list()[0].id):
         for dry_run in (False, True):
@@ -71,7 +71,7 @@ def test_somebody_of_a_like_name_is_not_erased_silently(bank: MemoryBank) -> Non
 def test_the_names_that_are_meant_are_erased_alone(
     bank: MemoryBank, names: list[str], kept: list[tuple[str, str]], left: list[tuple[str, ...]]
 ) -> None:
-    """Memories under another name stay, with their entity, which is called by what is left; later ones join it."""
+    """Memories under another name stay with their entity, which keeps that name; later ones are added to it."""
     foreseen = bank.forget(entity="Anna Berg", names=names, dry_run=True)
     receipt = bank.forget(entity="Anna Berg", names=names)
     assert (foreseen.unit_ids, foreseen.counts) == (receipt.unit_ids, receipt.counts)
@@ -81,7 +81,7 @@ def test_the_names_that_are_meant_are_erased_alone(
 
 
 def test_a_name_given_by_hand_is_the_entitys_own(bank: MemoryBank) -> None:
-    """An alias is erased with its entity, also one that resolution had found before; so is what was merged by hand."""
+    """An alias is erased with its entity, even if entity resolution had found it before; so are manually merged names."""
     bank.entities.alias("Anna Berg", "The Captain")
     bank.entities.alias("Anna Berg", "Anna Borg")
     tell(bank, ("The Captain swims.", "The Captain"), ("Nancy Drew dives.", "Nancy Drew"))
@@ -91,7 +91,7 @@ def test_a_name_given_by_hand_is_the_entitys_own(bank: MemoryBank) -> None:
 
 
 def test_an_undone_alias_is_no_longer_its_own(bank: MemoryBank) -> None:
-    """What the log took back counts for nothing."""
+    """An alias that was undone does not count."""
     change = bank.entities.alias("Anna Berg", "Anna Borg")
     bank.entities.undo(change.id)
     with pytest.raises(InvalidRequest, match="anna borg"):
@@ -99,7 +99,7 @@ def test_an_undone_alias_is_no_longer_its_own(bank: MemoryBank) -> None:
 
 
 def test_who_was_found_alike_before_a_merge_by_hand_stays_uncertain(bank: MemoryBank) -> None:
-    """Merging two by hand says nothing of a third whom resolution had put into one of them."""
+    """A manual merge says nothing about a third person whom entity resolution had merged with one of the two."""
     tell(bank, ("Captain Nemo dives.", "Captain Nemo"))
     bank.entities.merge("Captain Nemo", "Anna Berg")
     with pytest.raises(InvalidRequest) as refused:
@@ -109,7 +109,7 @@ def test_who_was_found_alike_before_a_merge_by_hand_stays_uncertain(bank: Memory
 
 
 def test_after_a_split_each_is_erased_alone(bank: MemoryBank) -> None:
-    """Parted by hand, either is forgotten without a question, and the other stays."""
+    """After a manual split, each is forgotten without an error, and the other stays."""
     bank.entities.split("Anna Berg", names=["Anna Borg"])
     bank.forget(entity="Anna Borg")
     assert texts(bank) == {text for text, _ in BERG}
@@ -118,7 +118,7 @@ def test_after_a_split_each_is_erased_alone(bank: MemoryBank) -> None:
 
 
 def test_employees_of_one_letter_are_not_one_to_an_erasure(light: Hindsight) -> None:
-    """Where likeness made one of three, each of the three is named."""
+    """If similarity merged three people, the error names each of them."""
     bank = light.bank("b")
     tell(bank, *((f"Employee {letter} works.", f"Employee {letter}") for letter in "XYZ"))
     if len(people(bank)) == 1:
@@ -139,7 +139,7 @@ def test_employees_of_one_letter_are_not_one_to_an_erasure(light: Hindsight) -> 
     ],
 )
 def test_names_that_make_no_sense_are_refused(bank: MemoryBank, options: Any, message: str) -> None:
-    """A name the entity does not have, or none at all, erases nothing."""
+    """A name that the entity does not have, or an empty list, erases nothing."""
     with pytest.raises(InvalidRequest, match=message):
         bank.forget(**options)
     assert bank.count() == 3
@@ -160,7 +160,7 @@ def selectors(bank: MemoryBank) -> list[dict[str, Any]]:
 def test_every_erasure_can_be_tried_without_erasing(
     opener: Callable[..., Hindsight], light_config: HindsightConfig, tmp_path: Path
 ) -> None:
-    """A dry run lists memories and names, changes not a byte of what is stored, and the erasure then does just that."""
+    """A dry run lists memories and names, changes no stored byte, and the erasure then does exactly that."""
     bank = opener(tmp_path, config=light_config).bank("b")
     tell(bank, *BERG, *BORG)
     expected = [{"carol danvers"}, {"carol danvers"}, {"carol danvers"}, {"anna borg"}, set(), {"anna berg", "anna borg", "carol danvers"}]  # fmt: skip
@@ -184,10 +184,10 @@ def test_every_erasure_can_be_tried_without_erasing(
 
 
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 def test_the_receipt_of_a_done_erasure_names_nothing(bank: MemoryBank) -> None:
-    """Ids and counts: no text, no name, nothing of what was erased."""
+    """It contains ids and counts, but no text or name of what was erased."""
     receipt = bank.forget(entity="Anna Berg", names=["Anna Berg", "Anna Borg"])
     assert (receipt.dry_run, receipt.names) == (False, ())
     said = repr(asdict(receipt)).casefold()
@@ -195,7 +195,7 @@ def test_the_receipt_of_a_done_erasure_names_nothing(bank: MemoryBank) -> None:
 
 
 def test_a_dry_run_of_nothing_is_an_error_as_the_erasure_is(bank: MemoryBank) -> None:
-    """A misspelt id is heard of before, too."""
+    """A misspelt id is also an error in a dry run."""
     for field in ("unit", "document", "entity"):
         selector: dict[str, Any] = {field: "nobody"}
         with pytest.raises(InvalidRequest):
@@ -209,7 +209,7 @@ def test_a_disk_that_fills_up_after_the_erasure_says_so_in_the_receipt(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The memories are gone though the files could not be rewritten: a receipt, not an error that claims the opposite."""
+    """The memories are erased although the files could not be rewritten: the result is a receipt, not an error."""
     from hindsight_integrations.errors import LedgerFailed
     from hindsight_integrations.ledger.erasure import Eraser
 

@@ -1,4 +1,4 @@
-"""What a person asks in the chat to forget is not served again, is no memory itself, and is reported."""
+"""If a person asks in the chat to forget something, it is not recalled any more, and the request is reported but not stored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PHONE, DIET = "The user's phone number is 555-0101.", "The user is vegetarian."
 
 
 def asking(answer: Callable[[dict[str, int]], dict[str, Any]]) -> ScriptedModel:
-    """A model that answers with what is made of the numbers of the memories it is shown, by their texts."""
+    """A model that builds its answer from the numbers of the shown memories, selected by their texts."""
 
     def reply(messages: list[BaseMessage]) -> Reply:
         shown = re.findall(r"^\[(\d+)\] \([^)]*\) (.*)$", str(messages[-1].content), re.MULTILINE)
@@ -52,7 +52,7 @@ def served(bank: MemoryBank) -> set[str]:
 
 
 def test_what_is_to_be_forgotten_is_not_served_again(opener: Opener) -> None:
-    """It is closed and not erased, and the result says what was asked and which memory it was."""
+    """The memory is closed, not erased, and the result contains the request and the memory."""
     model = asking(
         lambda shown: {
             "forget_requested": [{"what": "phone number", "memories": [shown[PHONE]], "sources": ["ask"]}]
@@ -78,7 +78,7 @@ def test_forget_everything_ends_nothing_and_is_reported(opener: Opener) -> None:
 
 
 def test_only_a_person_can_ask(opener: Opener) -> None:
-    """Not an assistant, whose words may be anybody's; nor for memories with other tags, or that were not shown."""
+    """Requests of an assistant are ignored, and so are memories with other tags or that were not shown."""
     request = [{"what": "all", "memories": [1, 2, 99], "sources": ["ask"]}]
     bank = bank_of(opener, asking(lambda shown: {"forget_requested": request}))
     talk = [
@@ -107,7 +107,7 @@ def test_the_short_prompt_has_it_too(opener: Opener) -> None:
 
 
 def test_who_somebody_is_lasts(opener: Opener) -> None:
-    """A fact that a model or a caller marks so is kept with the mark, over archives too."""
+    """A fact that a model or a caller marks as lasting keeps the mark, also in archives."""
     facts = [
         {"what": DIET, "sources": ["ask"], "lasting": True},
         {"what": "The user ate rice.", "sources": ["ask"]},

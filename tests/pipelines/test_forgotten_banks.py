@@ -1,4 +1,4 @@
-"""An object belongs to its bank, not to the bank's name: once that is forgotten it does nothing, whatever comes next."""
+"""An object belongs to its bank, not to the bank's name: after the bank is forgotten it does nothing, even if the name is used again."""
 
 from __future__ import annotations
 
@@ -129,12 +129,13 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
 
 
 def verbs_of(face: object, prefix: str = "") -> set[str]:
-    """Every public verb of a bank, those of its namespaces included."""
+    """Every public method of a bank, including those of its namespaces."""
     found = set()
     for name, member in inspect.getmembers(type(face)):
         if name.startswith("_") or isinstance(inspect.getattr_static(face, name), classmethod):
             continue
-        if name == "with_profile":  # does nothing to a bank: the object it gives is of the old one, see below
+        # does not use the bank: the returned object belongs to the old one, see below
+        if name == "with_profile":
             continue
         if inspect.isfunction(member):
             found.add(prefix + name)
@@ -144,7 +145,7 @@ def verbs_of(face: object, prefix: str = "") -> set[str]:
 
 
 def called(bank: MemoryBank | AsyncMemoryBank, verb: str, unit: str) -> Any:
-    """What a verb gives, whichever face it is of."""
+    """The result of a method, sync or async."""
     args, options = VERBS[verb]
     given = attrgetter(verb)(bank)(*(unit if arg is UNIT else arg for arg in args), **options)
     if inspect.isasyncgen(given):
@@ -169,7 +170,7 @@ def archived(bank: MemoryBank) -> str:
 
 
 def replaced(hindsight: Hindsight) -> tuple[MemoryBank, MemoryBank, str]:
-    """A bank that was forgotten, the one imported in its place with the same memories, and the id of one of those."""
+    """A forgotten bank, the bank imported in its place with the same memories, and the id of one of these."""
     old = hindsight.bank("alice")
     old.retain("Alice and Bob went shopping.", facts=FACTS)
     archive = archived(old)
@@ -180,7 +181,7 @@ def replaced(hindsight: Hindsight) -> tuple[MemoryBank, MemoryBank, str]:
 
 
 def test_every_verb_of_both_faces_is_tried_here(light: Hindsight) -> None:
-    """A verb added to a bank is added to this file."""
+    """A new method of a bank must be added to this file."""
     bank = light.bank("alice")
     assert verbs_of(bank) == verbs_of(bank.asynchronous) == set(VERBS)
 
@@ -192,7 +193,7 @@ def test_every_verb_of_both_faces_is_tried_here(light: Hindsight) -> None:
 @every_row("face", ["sync", "async"])
 @every_row("verb", VERBS)
 def test_an_object_of_a_forgotten_bank_does_nothing(light: Hindsight, verb: str, face: str) -> None:
-    """Every verb raises the same error, which says what to do; the bank that bears the name now stays as it was."""
+    """Every method raises the same error with a remedy; the new bank with that name is unchanged."""
     old, new, unit = replaced(light)
     before = archived(new)
     with pytest.raises(BankForgotten, match=r"was forgotten after .* nothing was done.* bank\('alice'\)"):
@@ -203,7 +204,7 @@ def test_an_object_of_a_forgotten_bank_does_nothing(light: Hindsight, verb: str,
 
 
 def test_the_indexes_of_the_next_bank_are_left_alone(real: Hindsight) -> None:
-    """On Chroma and Lucene: after every verb of the old object the new bank is healthy and finds what it holds."""
+    """With Chroma and Lucene: after every method of the old object the new bank is healthy and finds its memories."""
     old, new, unit = replaced(real)
     for verb in VERBS:
         with pytest.raises(BankForgotten):
@@ -216,7 +217,7 @@ def test_the_indexes_of_the_next_bank_are_left_alone(real: Hindsight) -> None:
 
 @every_row("verb", VERBS)
 def test_without_a_next_bank_the_error_is_the_same(light: Hindsight, verb: str) -> None:
-    """A forgotten bank is forgotten whether or not its name is in use."""
+    """A forgotten bank is forgotten whether or not its name is used again."""
     old = light.bank("alice")
     unit = old.retain("Alice likes plums.").unit_ids[0]
     light.forget_bank("alice")
@@ -226,7 +227,7 @@ def test_without_a_next_bank_the_error_is_the_same(light: Hindsight, verb: str) 
 
 
 def test_an_object_that_lends_a_profile_is_of_the_old_bank_too(light: Hindsight) -> None:
-    """Made before or after the bank was forgotten, it never answers from the bank that bears the name now."""
+    """Whether it was created before or after the bank was forgotten, it never answers from the new bank with that name."""
     earlier = light.bank("alice").with_profile(BankProfile(name="Mallory"))
     old, _, _ = replaced(light)
     for handle in (earlier, old.with_profile(BankProfile(name="Mallory"))):
@@ -235,7 +236,7 @@ def test_an_object_that_lends_a_profile_is_of_the_old_bank_too(light: Hindsight)
 
 
 def test_namespaces_taken_before_are_of_the_old_bank_too(light: Hindsight) -> None:
-    """What was kept of an object, a namespace or a bound verb, is of no more use than the object."""
+    """A stored namespace or bound method raises like the object."""
     bank = light.bank("alice")
     bank.retain("Alice and Bob went shopping.", facts=FACTS)
     entities, count = bank.entities, bank.asynchronous.count
@@ -254,7 +255,7 @@ def test_namespaces_taken_before_are_of_the_old_bank_too(light: Hindsight) -> No
 )
 @pytest.mark.parametrize("face", ["sync", "async"])
 def test_retrievers_and_nodes_hold_their_bank(light: Hindsight, face: str) -> None:
-    """A LlamaIndex retriever and LangGraph nodes made of a bank raise when it was forgotten."""
+    """A LlamaIndex retriever and LangGraph nodes with a bank raise after it was forgotten."""
     old, new, _ = replaced(light)
     bank = old if face == "sync" else old.asynchronous
     before = archived(new)
@@ -272,7 +273,7 @@ def test_retrievers_and_nodes_hold_their_bank(light: Hindsight, face: str) -> No
 
 
 class Waiting:
-    """Stops a call on its way until the test lets it go on."""
+    """Stops a call until the test lets it continue."""
 
     def __init__(self) -> None:
         self.reached, self.go_on = threading.Event(), threading.Event()
@@ -283,7 +284,7 @@ class Waiting:
 
 
 def outcome(call: Callable[[], Any]) -> tuple[threading.Thread, list[BaseException | None]]:
-    """A call on a thread, and what it raised once that has ended."""
+    """The exception of a call on a thread after it has ended."""
     raised: list[BaseException | None] = []
 
     def run() -> None:
@@ -301,7 +302,7 @@ def outcome(call: Callable[[], Any]) -> tuple[threading.Thread, list[BaseExcepti
 
 @pytest.mark.parametrize("verb", ["retain", "retain_many", "settle"])
 def test_a_retain_under_way_writes_nothing_into_the_next_bank(opener: Opener, verb: str) -> None:
-    """The bank is forgotten and made anew while the model reads: what it found goes nowhere, and the call says why."""
+    """The bank is forgotten and created again during the model call: nothing is stored, and the call says why."""
     waiting, down = Waiting(), ["the first time"]
 
     def reply(_: list[BaseMessage]) -> Reply:
@@ -334,7 +335,7 @@ def test_a_retain_under_way_writes_nothing_into_the_next_bank(opener: Opener, ve
 def test_what_is_forgotten_while_it_is_extracted_stays_forgotten(
     opener: Opener, selector: dict[str, Any]
 ) -> None:
-    """A message is forgotten while the model reads it: what it found is not committed; the other message is read again."""
+    """A message is forgotten during its extraction: its facts are not committed; the other message is extracted again."""
     waiting, down = Waiting(), ["the first time"]
 
     def reply(messages: list[BaseMessage]) -> Reply:
@@ -363,7 +364,7 @@ def test_what_is_forgotten_while_it_is_extracted_stays_forgotten(
 
 
 def test_a_recall_under_way_answers_nothing_of_the_next_bank(opener: Opener) -> None:
-    """The bank is forgotten and made anew while the question is embedded: the recall raises."""
+    """The bank is forgotten and created again while the question is embedded: the recall raises."""
 
     class Slow(HashEmbedder):
         def embed_query(self, text: str) -> Any:
@@ -385,7 +386,7 @@ def test_a_recall_under_way_answers_nothing_of_the_next_bank(opener: Opener) -> 
 
 
 def test_an_enumeration_ends_with_its_bank(light: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two pages the bank is forgotten and imported anew: the next page raises."""
+    """The bank is forgotten and imported again between two pages: the next page raises."""
     monkeypatch.setattr(reading, "UNITS_A_PAGE", 1)
     old = light.bank("alice")
     old.retain("Alice and Bob went shopping.", facts=FACTS)
@@ -400,7 +401,7 @@ def test_an_enumeration_ends_with_its_bank(light: Hindsight, monkeypatch: pytest
 
 @pytest.mark.parametrize("verb", ["recall", "count", "units", "profile.get", "history"])
 def test_a_reader_sees_what_another_engine_forgot(opener: Opener, tmp_path: Path, verb: str) -> None:
-    """A read-only engine's object too is of the bank it was made for, which the engine that writes may forget."""
+    """The object of a read-only engine also belongs to one bank, which the writing engine may forget."""
     writer = opener(tmp_path, config=LIGHT)
     unit = writer.bank("alice").retain("Alice likes plums.").unit_ids[0]
     reader = opener(tmp_path, config=LIGHT, read_only=True)
@@ -416,7 +417,7 @@ def test_a_reader_sees_what_another_engine_forgot(opener: Opener, tmp_path: Path
 
 
 def test_a_bank_that_could_not_be_forgotten_is_not(light: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the ledger fails to drop the bank, its objects go on, with indexes made anew."""
+    """If the ledger fails to delete the bank, its objects continue to work, with rebuilt indexes."""
     bank = light.bank("alice")
     bank.retain("Alice likes plums.")
 

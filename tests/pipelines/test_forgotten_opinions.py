@@ -1,4 +1,4 @@
-"""Forgetting a fact reaches what the agent believes because of it: wordings, reasons and confidence, in every file."""
+"""Forgetting a fact erases its effect on the agent's opinions: wordings, reasons and confidence, in every file."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ FACTS = ("The harbour has a crane.", f"The {WRECK} sank at the mole.", "The pilo
 
 
 def files_with(folder: Path, needle: str) -> list[Path]:
-    """Files that hold the word, in UTF-8 or UTF-16."""
+    """Files that contain the word, in UTF-8 or UTF-16."""
     forms = [needle.encode(), needle.encode("utf-16-le")]
     found = [path for path in folder.rglob("*") if path.is_file()]
     return [path for path in found if any(form in path.read_bytes().lower() for form in forms)]
 
 
 def believing(bank: MemoryBank) -> tuple[str, ...]:
-    """Three facts; an opinion formed from the first, and reworded for the second, which others were judged together with."""
+    """Three facts; an opinion formed from the first and reworded because of the second, which was assessed together with others."""
     facts = tuple(
         bank.retain(text, facts=[{"what": text}], timestamp=START + day * DAY).unit_ids[0]
         for day, text in enumerate(FACTS)
@@ -60,10 +60,10 @@ def believing(bank: MemoryBank) -> tuple[str, ...]:
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 def test_a_forgotten_fact_is_in_no_opinion_and_in_no_file(real: Hindsight, tmp_path: Path) -> None:
-    """The wording before holds again, in recall too; confidences are those of a bank that never heard of it."""
+    """The previous wording is valid again, in recall too; confidences are those of a bank that never had the fact."""
     bank = real.bank("harbour")
     facts = believing(bank)
     assert bank.opinions.get("safe").unit_id == "unsafe"
@@ -81,7 +81,7 @@ def test_a_forgotten_fact_is_in_no_opinion_and_in_no_file(real: Hindsight, tmp_p
 
 
 def test_a_withdrawn_ground_ends_the_opinion_and_its_return_brings_it_back(light: Hindsight) -> None:
-    """An opinion that stands on nothing any more is not recalled, but was held then; it is again once its fact is."""
+    """An opinion without valid grounds is not recalled, but was held before; it is restored with its fact."""
     bank = light.bank("harbour")
     facts = believing(bank)
     taken_back = {"what": "The harbour lost its crane.", "invalidates": [FACTS[0]]}
@@ -96,7 +96,7 @@ def test_a_withdrawn_ground_ends_the_opinion_and_its_return_brings_it_back(light
 
 
 def test_what_is_withdrawn_by_hand_takes_its_opinions_along(light: Hindsight) -> None:
-    """An opinion is not withdrawn itself: it holds as long as what it stands on, and follows that both ways."""
+    """An opinion cannot be withdrawn: it is valid as long as its grounds, and is closed and restored with them."""
     bank = light.bank("harbour")
     facts = believing(bank)
     with pytest.raises(InvalidRequest, match=r"'busy' is an opinion, .* or erase it with opinions\.forget"):
@@ -108,7 +108,7 @@ def test_what_is_withdrawn_by_hand_takes_its_opinions_along(light: Hindsight) ->
 
 
 def test_an_earlier_wording_is_not_restored_beside_the_newest(light: Hindsight) -> None:
-    """An opinion has one wording at a time: the error names the newest, which can be restored."""
+    """An opinion has one valid wording at a time: the error names the newest, which can be restored."""
     bank = light.bank("harbour")
     believing(bank)
     with pytest.raises(InvalidRequest, match=r"reworded.*'unsafe'"):

@@ -1,4 +1,4 @@
-"""Forks under load: a child never waits for a lock that a thread of its parent held."""
+"""Forks under load: a child never waits for a lock that a thread of its parent holds."""
 
 from __future__ import annotations
 
@@ -96,12 +96,12 @@ def printed(script: str, worker: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("worker", WORKERS)
 def test_forks_under_load_never_hang_the_child(worker: str) -> None:
-    """While threads recall and retain, children are forked: each says its engine is closed, and ends."""
+    """Children are forked while threads recall and retain: each reports that its engine is closed, and ends."""
     assert printed(UNDER_LOAD, worker) == "[0]\n"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("worker", WORKERS)
 def test_a_fork_while_every_lock_is_held(worker: str) -> None:
-    """The worst moment to fork: a thread holds each lock of the engine, which nobody will release in the child."""
+    """The worst moment: a thread holds each lock of the engine, which nobody releases in the child."""
     assert printed(EVERY_LOCK_HELD, worker) == "0 True\n"

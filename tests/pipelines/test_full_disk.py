@@ -1,4 +1,4 @@
-"""A disk that runs full under an engine holds nothing up, loses nothing, and is caught up with once there is room."""
+"""A full disk blocks nothing and loses nothing, and the engine catches up when there is space."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIZE = "30m"
 
 @pytest.fixture
 def scarce(tmp_path: Path) -> Iterator[tuple[Path, str]]:
-    """A folder on a disk of 30 MB, or where this machine mounts none, one in which no file may grow; and which of them."""
+    """A folder on a disk of 30 MB or, if no disk can be mounted, one in which files cannot grow; and which of the two."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount, unmount = shutil.which("mount"), shutil.which("umount")
@@ -31,7 +31,7 @@ def scarce(tmp_path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def course(folder: Path, keywords: str, way: str, look: str) -> str:
-    """What the script says in the end; it kills itself where it hangs, and so does this."""
+    """The script's output; the script ends itself if it hangs."""
     done = subprocess.run(
         [sys.executable, str(SCRIPT), str(folder), keywords, way, look],
         capture_output=True,
@@ -58,12 +58,12 @@ def course(folder: Path, keywords: str, way: str, look: str) -> str:
 def test_a_full_disk_holds_nothing_up_and_loses_nothing(
     scarce: tuple[Path, str], keywords: str, look: str
 ) -> None:
-    """Every call returns, what was acknowledged is found by meaning and words once there is room, also after a restart."""
+    """Every call returns, and everything acknowledged is found by meaning and words when there is space, also after a restart."""
     folder, way = scarce
     assert course(folder, keywords, way, look) == "sound"
 
 
 @pytest.mark.slow
 def test_a_limit_on_the_size_of_files_is_a_full_disk(tmp_path: Path) -> None:
-    """Where every file is at its limit, the same holds."""
+    """If every file is at its size limit, the same holds."""
     assert course(tmp_path, "fts5", "limit", "looking") == "sound"

@@ -1,4 +1,4 @@
-"""Messages that wait for others of their conversation: found at once, extracted together, never lost or doubled."""
+"""Messages that wait for others of their conversation: found at once, extracted together, never lost or duplicated."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def talk(last: int) -> list[Message]:
 
 
 def kinds(bank: MemoryBank, question: str = "kayak") -> dict[str, UnitKind]:
-    """Of what recall finds, the kind by source message; fails if a message is found twice."""
+    """The kind of each recalled unit, by source message; fails if a message is found twice."""
     found = [(unit.unit.sources[0], unit.kind) for unit in bank.recall(question, max_tokens=100_000).units]
     assert len(found) == len(dict(found))
     return dict(found)
@@ -83,7 +83,7 @@ def extracted(bank: MemoryBank) -> list[str]:
 def test_on_real_indexes_a_turn_is_found_at_once_and_extracted_with_the_others(
     opener: Opener, tmp_path: Path, model: Stating, clock: FrozenClock
 ) -> None:
-    """Three turns take one call, in order, after the thread was quiet; speakers, dates and sources are those of the messages."""
+    """Three turns take one call, in order, after a pause; speakers, dates and sources are those of the messages."""
     config = HindsightConfig(observations=UNOBSERVED)
     bank = opener(tmp_path / "memory", model=model, config=config).bank("alice")
     for last in (2, 4, 6):
@@ -117,7 +117,7 @@ def test_a_turn_that_comes_within_the_pause_prolongs_it(
 def test_messages_that_fill_a_passage_are_extracted_without_a_pause(
     opener: Opener, model: Stating, light_config: HindsightConfig
 ) -> None:
-    """What is over the size of a passage waits for the next one, so that each call is as full as it can be."""
+    """Messages beyond the size of a passage wait for the next one, so that each call is as full as possible."""
     config = HindsightConfig(
         storage=light_config.storage, observations=UNOBSERVED, retain=RetainConfig(chunk_characters=100)
     )
@@ -143,7 +143,7 @@ def test_a_session_waits_for_settle(bank: MemoryBank, model: Stating, clock: Fro
 def test_a_session_that_nobody_ends_is_extracted_after_an_hour(
     bank: MemoryBank, model: Stating, clock: FrozenClock
 ) -> None:
-    """The next turn of any thread extracts it."""
+    """The next turn of any thread causes its extraction."""
     bank.threads.follow(talk(4), thread="t", extract="session")
     clock.advance(HOUR)
     other = [Message("I also own a tent.", "Alice", "2024-06-12T10:00", "n1")]
@@ -166,7 +166,7 @@ def test_a_session_that_never_pauses_is_extracted_after_ten_passages(
 def test_a_worker_extracts_after_the_pause_and_the_turn_does_not_wait(
     opener: Opener, model: Stating, light_config: HindsightConfig
 ) -> None:
-    """With a worker the turn makes no call; a full passage is extracted in the background at once."""
+    """With a worker a turn makes no call; a full passage is extracted in the background at once."""
     config = HindsightConfig(
         storage=light_config.storage, observations=UNOBSERVED, retain=RetainConfig(chunk_characters=100)
     )
@@ -201,7 +201,7 @@ def test_only_messages_of_one_conversation_with_the_same_tags_share_a_call(
 
 
 def test_each_memory_has_the_metadata_of_its_own_turn(bank: MemoryBank) -> None:
-    """Turns of different runs share a call, and a memory still names the run of its message."""
+    """Turns of different runs share a call, and each memory names the run of its message."""
     bank.threads.follow(talk(2), thread="t", metadata={"run_id": "r1"}, extract="idle")
     bank.threads.follow(talk(4), thread="t", metadata={"run_id": "r2"}, extract="idle")
     bank.tasks.settle()
@@ -228,7 +228,7 @@ def test_an_edited_message_is_extracted_in_its_latest_wording_only(bank: MemoryB
 def test_a_discarded_answer_shares_no_call_and_its_memory_is_invalid(
     bank: MemoryBank, model: Stating
 ) -> None:
-    """A regenerated answer waits beside the question; back on the first branch, its memory is valid again."""
+    """A regenerated answer waits next to the question; when the thread returns to the first branch, its memory is valid again."""
     anew = Message("Kayak two is heavy.", "assistant", "2024-06-12T09:03", "m2b", Role.ASSISTANT)
     bank.threads.follow(talk(2), thread="t", extract="idle")
     bank.threads.follow([message(1), anew], thread="t", extract="idle")
@@ -262,7 +262,7 @@ def test_a_message_is_not_extracted_if_memory_was_off(bank: MemoryBank, model: S
 def test_a_passage_without_a_usable_answer_is_tried_turn_by_turn(
     bank: MemoryBank, model: Stating, clock: FrozenClock
 ) -> None:
-    """One message on which the model fails costs the others nothing; it stays found until the model answers."""
+    """A message on which the model fails does not affect the others; it is found until the model answers."""
     model.poison = "kayak 3"
     for last in (2, 4, 6):
         bank.threads.follow(talk(last), thread="t", extract="idle")
@@ -333,7 +333,7 @@ def test_another_word_is_refused(bank: MemoryBank) -> None:
 
 
 def test_cached_prompt_tokens_are_reported(opener: Opener, light_config: HindsightConfig) -> None:
-    """What a model says that it read from its cache is in the results of retain and settle."""
+    """The results of retain and settle contain the tokens that the model read from its cache."""
     usage = {
         "input_tokens": 4000,
         "output_tokens": 10,
@@ -402,7 +402,7 @@ bank.tasks.settle()
 def test_killed_between_keeping_and_extracting_nothing_is_lost_or_doubled(
     opener: Opener, tmp_path: Path, model: Stating, light_config: HindsightConfig
 ) -> None:
-    """Nine processes in a row are killed at three moments; each message ends as one memory."""
+    """Nine processes in a row are killed at three moments; each message becomes one memory."""
     moments = ["after keeping", "during the call", "after the commit"] * 3
     folder = tmp_path / "memory"
     for kill, moment in enumerate(moments, 1):

@@ -1,4 +1,4 @@
-"""Opinions are served with the confidence in which they are held, by every verb that gives memories."""
+"""Every method that returns memories returns opinions with their current confidence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SLID = {"what": "The tram slid back down the hill twice in February"}
 
 @pytest.fixture
 def engine_at(tmp_path: Path, light_config: HindsightConfig, clock: FrozenClock) -> Callable[[], Hindsight]:
-    """Opens the engine over the test's directory."""
+    """Opens the engine on the test's directory."""
     return lambda: Hindsight.open(
         tmp_path, config=light_config, embeddings=HashEmbedder(), reranker=None, clock=clock
     )
@@ -69,7 +69,7 @@ def told(
 
 @contextmanager
 def served(engine_at: Callable[[], Hindsight]) -> Iterator[MemoryBank]:
-    """The bank, in an engine that reads what was written."""
+    """The bank in an engine that reads stored data."""
     with engine_at() as engine:
         yield engine.bank(BANK)
 
@@ -77,7 +77,7 @@ def served(engine_at: Callable[[], Hindsight]) -> Iterator[MemoryBank]:
 def test_every_verb_gives_the_confidence_of_now(
     engine_at: Callable[[], Hindsight], told: tuple[list[str], FrozenClock]
 ) -> None:
-    """0.70, reinforced and contradicted, is 0.55, wherever the opinion is read."""
+    """0.70, reinforced and contradicted, is 0.55 in every method."""
     (opinion, *_), _ = told
     with served(engine_at) as bank:
         assert bank.get(opinion).confidence == pytest.approx(0.55)
@@ -98,7 +98,7 @@ def test_every_verb_gives_the_confidence_of_now(
 def test_the_past_shows_the_confidence_of_then(
     engine_at: Callable[[], Hindsight], told: tuple[list[str], FrozenClock], hours: float, confidence: float
 ) -> None:
-    """What came later does not move the confidence of a recall, or of a list, as of an earlier moment."""
+    """Later evidence does not change the confidence in a recall or list with `as_of` an earlier moment."""
     (opinion, *_), clock = told
     then = clock.now() + timedelta(hours=hours)
     with served(engine_at) as bank:
@@ -111,7 +111,7 @@ def test_the_past_shows_the_confidence_of_then(
 def test_a_withdrawn_or_corrected_fact_no_longer_counts(
     engine_at: Callable[[], Hindsight], told: tuple[list[str], FrozenClock]
 ) -> None:
-    """Forgetting the contradiction gives 0.85 back; correcting what reinforced it, 0.70 until it is judged anew."""
+    """After forgetting the contradiction it is 0.85; after editing the reinforcement, 0.70 until it is assessed again."""
     (opinion, climbed, slid), _ = told
     with served(engine_at) as bank:
         bank.forget(unit=slid)
@@ -123,7 +123,7 @@ def test_a_withdrawn_or_corrected_fact_no_longer_counts(
 def test_memories_without_opinions_cost_no_read_of_evidence(
     engine_at: Callable[[], Hindsight], told: tuple[list[str], FrozenClock], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Evidence is read for opinions alone, once for all of a result."""
+    """Evidence is read only for opinions, once for a whole result."""
     (opinion, *_), _ = told
     reads: list[object] = []
     read = OpinionReader.get

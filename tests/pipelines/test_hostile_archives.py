@@ -1,6 +1,7 @@
-"""Archives that somebody made or changed by hand, sealed again: taken in whole and readable, or refused with no trace.
+"""Archives that were created or changed by hand, with a valid seal: accepted and readable, or rejected without a trace.
 
-Anyone can recompute the seal, so it protects against accidents alone; every value of every line has to be checked.
+Anyone can compute the seal, so it only protects against accidents; every value of every line must be
+validated.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def archived(bank: MemoryBank) -> str:
 
 
 def make_lines(engine: Hindsight) -> list[Line]:
-    """A line of every kind there is."""
+    """One line of every kind."""
     bank = engine.bank("origin")
     found = bank.retain(TALK, facts=FACTS, thread="t", tags=["x"], metadata={"k": "v"}).unit_ids
     bank.retain("A long document about figs. It has two sentences.", document_id="d1")
@@ -96,7 +97,7 @@ def make_lines(engine: Hindsight) -> list[Line]:
     bank.profile.set(BankProfile("Ada", "I like proofs.", Disposition(5, 1, 2)))
     bank.edit(found[0], tags=["y"])
     bank.restore(found[1]) if bank.get(found[1]).closed_at else None
-    # The one task below says more than that of the item.
+    # The task below differs from the item's.
     lines = [line for line in archived_lines(bank.archive.export) if line[0] != "tasks"]
     first: dict[str, Any] = dict(reversed(lines))
     moment, entity, (one, two) = (
@@ -169,7 +170,7 @@ def rows_of(lines: list[Line], unit_ids: Sequence[str]) -> list[int]:
 @pytest.fixture(scope="module")
 def good() -> Iterator[list[Line]]:
     storage = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)
-    # Off: the one task among the lines is the one that the cases change.
+    # Off, so that the only task in the lines is the one that the cases change.
     config = HindsightConfig(storage=storage, observations=ObservationConfig(mode="off"))
     with Hindsight.open(
         ":memory:", config=config, embeddings=HashEmbedder(DIMENSION), reranker=None
@@ -179,7 +180,7 @@ def good() -> Iterator[list[Line]]:
 
 @pytest.fixture
 def engine(opener: Callable[..., Hindsight], light_config: HindsightConfig) -> Hindsight:
-    """An engine with a bank beside the one that takes archives."""
+    """An engine with another bank next to the one that loads archives."""
     engine = opener(config=light_config, embeddings=HashEmbedder(DIMENSION))
     engine.bank("neighbour").retain("Carol likes pears.")
     engine.bank("target")
@@ -187,14 +188,14 @@ def engine(opener: Callable[..., Hindsight], light_config: HindsightConfig) -> H
 
 
 def state(engine: Hindsight) -> tuple[object, ...]:
-    """All that an engine says of itself and of both banks."""
+    """The complete state of an engine and both banks."""
     health = engine.doctor()
     banks = [archived(engine.bank(name, create=False)) for name in engine.banks()]
     return engine.banks(), health.banks, health.failures, banks
 
 
 def read_all(bank: MemoryBank, engine: Hindsight) -> None:
-    """Read back all that a bank can be asked for."""
+    """Call every read method of a bank."""
     for unit in bank.iterate_units(include_invalidated=True):
         assert bank.get(unit.id) == unit
         bank.history(unit.id), bank.maintenance.edits(unit.id)
@@ -212,7 +213,7 @@ def read_all(bank: MemoryBank, engine: Hindsight) -> None:
 
 
 def load(engine: Hindsight, text: str) -> ArchiveInvalid | None:
-    """Load an archive into the bank: all of it reads back, or the error says where it fails and nothing is changed."""
+    """Load an archive: everything can be read, or the error names the place and nothing is changed."""
     before, bank = state(engine), engine.bank("target")
     refused: ArchiveInvalid | None = None
     try:
@@ -233,7 +234,7 @@ def load(engine: Hindsight, text: str) -> ArchiveInvalid | None:
 
 
 def changed(lines: list[Line], kind: str, field: str, value: Any) -> list[Line]:
-    """The lines with another value in a field of the first line of a kind; a dot leads into it."""
+    """The lines with another value in a field of the first line of a kind; a dot leads into the field."""
     lines = copy.deepcopy(lines)
     place = next(fields for name, fields in lines if name == kind)
     *outer, last = field.split(".")
@@ -367,7 +368,7 @@ SHOWN_LATER = [
 
 
 def test_every_kind_of_line_is_tried(good: list[Line]) -> None:
-    """The archive that the cases below change has every kind of line, and a case for each."""
+    """The archive below contains every kind of line, and there is a case for each."""
     kinds = {line[0] for line in good}
     assert kinds == set(LINES) == {kind for kind, *_ in BAD}
 
@@ -376,14 +377,14 @@ def test_every_kind_of_line_is_tried(good: list[Line]) -> None:
 def test_lines_that_do_not_go_together_are_refused(
     engine: Hindsight, good: list[Line], kind: str, field: str, value: Any, reason: str
 ) -> None:
-    """Two standing questions of a name, two rules alike, a text that stands on nothing: nothing is written."""
+    """Two mental models with one name, two equal rules, a text without grounds: nothing is written."""
     refused = load(engine, sealed(changed(good, kind, field, value)))
     assert refused is not None
     assert reason in refused.reason
 
 
 def test_the_unchanged_archive_is_taken(engine: Hindsight, good: list[Line]) -> None:
-    """What the cases below change one value of comes in by itself, and all of it reads back."""
+    """The archive that the cases change in one value is valid itself, and everything can be read."""
     assert load(engine, sealed(good)) is None
 
 
@@ -411,7 +412,7 @@ VALUES = [None, True, -1, 2**63, 10**400, 0.5, "", "\ud800", "\x00", [], ["a"], 
 def test_any_value_in_any_field_is_read_back_or_refused(
     engine: Hindsight, good: list[Line], kind: str
 ) -> None:
-    """Whatever stands in a field, the archive comes in and reads back, or nothing of it stays."""
+    """Whatever value a field has, the archive is loaded and can be read, or nothing of it stays."""
     fields = next(fields for name, fields in good if name == kind)
     outcomes = set()
     for field in fields:
@@ -428,7 +429,7 @@ def without(lines: list[Line], kind: str) -> list[Line]:
 
 
 def broken(good: list[Line]) -> dict[str, str]:
-    """Archives that are wrong as a whole, each with a seal that fits."""
+    """Archives that are invalid as a whole, each with a matching seal."""
     first = {kind: next(at for at, line in enumerate(good) if line[0] == kind) for kind in LINES}
     text = sealed(good)
     lines = text.splitlines(keepends=True)
@@ -480,7 +481,7 @@ def broken(good: list[Line]) -> dict[str, str]:
 
 
 def test_an_archive_that_is_wrong_as_a_whole_is_refused(engine: Hindsight, good: list[Line]) -> None:
-    """Lines twice, out of order, missing or of no form, a seal that does not fit: each is refused with no trace."""
+    """Repeated, unordered, missing or malformed lines, and a seal that does not match, are rejected without a trace."""
     for name, text in broken(good).items():
         assert load(engine, text) is not None, name
     assert load(engine, sealed(good)) is None
@@ -489,7 +490,7 @@ def test_an_archive_that_is_wrong_as_a_whole_is_refused(engine: Hindsight, good:
 def test_a_line_too_long_for_memory_is_refused(
     engine: Hindsight, good: list[Line], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line is not read beyond the longest there can be."""
+    """A line is not read beyond the maximum length."""
     monkeypatch.setattr(archive, "LONGEST_LINE", 10_000)
     assert load(engine, sealed(good)) is None
     refused = load(engine, sealed(changed(good, "units", "text", "x" * 10_000)))
@@ -498,7 +499,7 @@ def test_a_line_too_long_for_memory_is_refused(
 
 
 def test_an_archive_that_cannot_be_read_twice_is_taken(engine: Hindsight, good: list[Line]) -> None:
-    """A pipe, or an object that only reads, does as well as a file."""
+    """A pipe, or an object that can only be read, works like a file."""
 
     class Pipe:
         def __init__(self, text: str) -> None:
@@ -523,14 +524,14 @@ def test_a_bank_with_traces_of_earlier_memories_takes_no_archive(engine: Hindsig
 
 @every_row("given", [None, 5, b"x", object(), "", "a\x00b", "\ud800", "~nobody-of-this-name/x", io.BytesIO()])
 def test_what_is_no_file_is_refused(engine: Hindsight, given: Any) -> None:
-    """A path that cannot be one, or an object that is no text file, is named, for reading and for writing."""
+    """The error names an invalid path, or an object that is not a text file, for reading and for writing."""
     for verb in (engine.bank("target").archive.load, engine.bank("target").archive.export):
         with pytest.raises(InvalidRequest, match="Pass a"):
             verb(given)
 
 
 def test_an_error_does_not_repeat_what_the_archive_says(engine: Hindsight, good: list[Line]) -> None:
-    """Neither values nor names of keys of a refused archive are in the error: they may be somebody's memory."""
+    """Neither values nor key names of a rejected archive are in the error: they may be memories."""
     said = "zyxquorl plums"
     for field, value in (("metadata", {said: {"a": 5}}), ("fact_type", said), (said, 1), ("text", [said])):
         refused = load(engine, sealed(changed(good, "units", field, value)))
@@ -548,13 +549,13 @@ Change = Callable[[list[Line], int, int, Any], None]
 
 
 def put(lines: list[Line], here: int, there: int, value: Any) -> None:
-    """Another value in a field."""
+    """Replace the value of a field."""
     fields = lines[here][1]
     fields[list(fields)[there % len(fields)]] = value
 
 
 def put_inside(lines: list[Line], here: int, there: int, value: Any) -> None:
-    """Another value in the list or object of a field."""
+    """Replace a value in the list or object of a field."""
     fields = lines[here][1]
     inner = fields[list(fields)[there % len(fields)]]
     if isinstance(inner, list):
@@ -564,34 +565,34 @@ def put_inside(lines: list[Line], here: int, there: int, value: Any) -> None:
 
 
 def take_out(lines: list[Line], here: int, there: int, value: Any) -> None:
-    """A field less."""
+    """Remove a field."""
     fields = lines[here][1]
     del fields[list(fields)[there % len(fields)]]
 
 
 def add(lines: list[Line], here: int, there: int, value: Any) -> None:
-    """A field more."""
+    """Add a field."""
     lines[here][1]["more"] = value
 
 
 def drop(lines: list[Line], here: int, there: int, value: Any) -> None:
-    """A line less."""
+    """Remove a line."""
     del lines[here]
 
 
 def double(lines: list[Line], here: int, there: int, value: Any) -> None:
-    """A line twice."""
+    """Duplicate a line."""
     lines.insert(there % len(lines), copy.deepcopy(lines[here]))
 
 
 def swap(lines: list[Line], here: int, there: int, value: Any) -> None:
-    """Two lines in each other's place."""
+    """Swap two lines."""
     there %= len(lines)
     lines[here], lines[there] = lines[there], lines[here]
 
 
 def borrow(lines: list[Line], here: int, there: int, value: Any) -> None:
-    """A field as another line of the kind has it."""
+    """Copy a field from another line of the kind."""
     kind, fields = lines[here]
     same = [other for name, other in lines if name == kind]
     name = list(fields)[there % len(fields)]
@@ -613,7 +614,7 @@ changes = st.tuples(
 def test_a_changed_archive_comes_in_whole_or_not_at_all(
     engine: Hindsight, good: list[Line], made: list[tuple[Change, int, int, Any]]
 ) -> None:
-    """Fuzzed and sealed again, an archive is taken and reads back with a clean doctor, or refused with no trace."""
+    """Fuzzed and sealed again, an archive is loaded with a clean doctor, or rejected without a trace."""
     lines = copy.deepcopy(good)
     for change, here, there, value in made:
         at = here % len(lines)
@@ -634,7 +635,7 @@ def parsed(line: str) -> Any:
 def test_a_damaged_file_comes_in_whole_or_not_at_all(
     engine: Hindsight, good: list[Line], at: float, length: int, noise: str
 ) -> None:
-    """Characters replaced anywhere, the seal made anew where there is one: the same."""
+    """Characters are replaced anywhere, with a new seal if there is one; the result is the same."""
     body = sealed(good).splitlines(keepends=True)[:-1]
     text = "".join(body)
     place = int(at * len(text))
@@ -655,7 +656,7 @@ def test_a_refused_archive_leaves_no_bytes_in_the_files(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The last line is bad: of the others no file has a word, although the transaction was too large for memory."""
+    """The last line is invalid: no file contains a word of the others, although the transaction was too large for memory."""
     monkeypatch.setattr(databases, "CACHE_KIBIBYTES", 16)
     with opener(tmp_path, config=light_config, embeddings=HashEmbedder(DIMENSION)) as engine:
         bank = engine.bank("target")

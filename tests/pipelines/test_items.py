@@ -1,4 +1,4 @@
-"""Items: values under namespaces and keys, found by meaning and words, gone when they are deleted."""
+"""Items: values by namespace and key, found by meaning and words, and removed when they are deleted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def bank(light: Hindsight) -> MemoryBank:
 
 
 def test_what_was_put_is_there(bank: MemoryBank, clock: FrozenClock) -> None:
-    """A value comes back as it was given; put again it keeps when it was made, and says when it was changed."""
+    """A value is returned unchanged; replaced, it keeps its creation time and has a new update time."""
     bank.items.write([put(("a", "b.c"), "k", "red kayak")])
     (first,) = bank.items.get([(("a", "b.c"), "k")])
     clock.advance(MINUTE)
@@ -51,7 +51,7 @@ def test_what_was_put_is_there(bank: MemoryBank, clock: FrozenClock) -> None:
 
 
 def test_a_prefix_ends_at_a_label(bank: MemoryBank) -> None:
-    """("a",) is no prefix of ("ab",), nor of a label that begins with "a."; the order is newest first."""
+    """("a",) is not a prefix of ("ab",), nor of a label that begins with "a."; the order is newest first."""
     bank.items.write([put((name,), name, f"a boat of {name}") for name in ("a", "ab", "a.b", "a/", "A")])
     assert keys(bank.items.search(("a",), query="boat")) == ["a"]
     assert keys(bank.items.search(("a",))) == ["a"]
@@ -60,7 +60,7 @@ def test_a_prefix_ends_at_a_label(bank: MemoryBank) -> None:
 
 
 def test_items_are_no_memories(bank: MemoryBank) -> None:
-    """Neither recall, nor the list of memories, nor their number knows of them; a memory is no item."""
+    """Neither recall, the list of memories nor their count contains items; a memory is not an item."""
     bank.items.write([put(("a",), "k", "Marta repaired the red kayak.")])
     assert (bank.recall("red kayak").units, bank.units().units, bank.count()) == ((), (), 0)
     bank.retain("Marta sold the red kayak.")
@@ -69,7 +69,7 @@ def test_items_are_no_memories(bank: MemoryBank) -> None:
 
 
 def test_replaced_and_deleted_words_find_nothing(bank: MemoryBank) -> None:
-    """At once, by either channel, and the others are found as before."""
+    """At once and in both channels; the others are found as before."""
     bank.items.write([put(("a",), "k", "xylophone lesson"), put(("a",), "l", "zeppelin ride")])
     bank.items.write([put(("a",), "k", "piano lesson")])
     best, *_ = bank.items.search(query="xylophone")
@@ -80,7 +80,7 @@ def test_replaced_and_deleted_words_find_nothing(bank: MemoryBank) -> None:
 
 
 def test_a_condition_counts_before_the_limit(bank: MemoryBank) -> None:
-    """One item in a hundred passes it, and is found though all the others are nearer."""
+    """One item in a hundred matches, and is found although all the others are nearer."""
     bank.items.write([put(("a",), f"k{n}", f"red kayak number {n}") for n in range(100)])
     bank.items.write([put(("a",), "odd", "something else")])
 
@@ -92,7 +92,7 @@ def test_a_condition_counts_before_the_limit(bank: MemoryBank) -> None:
 
 
 def test_pages_are_of_one_ranking(bank: MemoryBank) -> None:
-    """Pages follow each other without gap or repeat, scores never rise, and items without texts come last, unscored."""
+    """Pages are consecutive, scores do not increase, and items without texts come last, without a score."""
     bank.items.write([put(("a",), f"k{n}", f"kayak {n} of {n % 7} colours") for n in range(60)])
     bank.items.write([ItemPut(("a",), "plain", {"n": 1})])
     whole = bank.items.search(query="kayak of colours", limit=100)
@@ -109,7 +109,7 @@ def test_pages_are_of_one_ranking(bank: MemoryBank) -> None:
 
 
 def test_an_item_expires(bank: MemoryBank, clock: FrozenClock) -> None:
-    """It is hidden when its time is over, `settle` erases it, and a read that refreshes begins its time anew."""
+    """It is hidden when its time is over, `settle` erases it, and a read with refresh restarts its time."""
     bank.items.write([put(("a",), "short", "red kayak", MINUTE), put(("a",), "long", "red tent", 3 * MINUTE)])
     clock.advance(MINUTE - timedelta(seconds=1))
     bank.items.get([(("a",), "short")], refresh=True)
@@ -127,7 +127,7 @@ def test_an_item_expires(bank: MemoryBank, clock: FrozenClock) -> None:
 
 
 def test_the_engines_settle_erases_what_expired(light: Hindsight, clock: FrozenClock) -> None:
-    """In all banks, and without waiting for what expires next year."""
+    """In all banks, without waiting for items that expire next year."""
     for name in ("one", "two"):
         items = light.bank(name).items
         items.write([put(("a",), "k", "kayak", MINUTE), put(("a",), "l", "tent", timedelta(days=365))])
@@ -149,7 +149,7 @@ class Moody(HashEmbedder):
 
 
 def test_a_failing_embedder_writes_nothing(opener: Callable[..., Hindsight]) -> None:
-    """All of a write or nothing: neither the put nor the delete beside it, and what was there stays found."""
+    """Neither the put nor the delete of the write is stored, and existing items are still found."""
     moody = Moody()
     bank = opener(embeddings=moody, config=LIGHT).bank("store")
     bank.items.write([put(("a",), "k", "red kayak")])
@@ -165,7 +165,7 @@ def test_a_failing_embedder_writes_nothing(opener: Callable[..., Hindsight]) -> 
 
 
 def test_a_repeated_key_in_one_write(bank: MemoryBank) -> None:
-    """Of several for one key the last counts, be it a put or a delete."""
+    """The last operation for a key counts, put or delete."""
     bank.items.write(
         [put(("a",), "k", "one"), put(("a",), "k", "two"), put(("a",), "l"), ItemDelete(("a",), "l")]
     )
@@ -178,7 +178,7 @@ def test_a_repeated_key_in_one_write(bank: MemoryBank) -> None:
 def test_they_survive_a_restart(
     opener: Callable[..., Hindsight], tmp_path: Path, vectors: VectorBackend, keywords: KeywordBackend
 ) -> None:
-    """After closing and opening, all is there and found, and what was deleted and replaced is not."""
+    """After reopening everything exists and is found, except deleted and replaced items."""
     config = HindsightConfig(storage=StorageConfig(vectors=vectors, keywords=keywords))
     engine = opener(tmp_path / "m", config=config)
     items = engine.bank("store").items
@@ -195,7 +195,7 @@ def test_they_survive_a_restart(
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 @pytest.mark.parametrize("keywords", [KeywordBackend.FTS5, KeywordBackend.LUCENE])
 def test_deleted_words_leave_the_files(
@@ -204,7 +204,7 @@ def test_deleted_words_leave_the_files(
     monkeypatch: pytest.MonkeyPatch,
     keywords: KeywordBackend,
 ) -> None:
-    """`forget` leaves them in no file; deleted and replaced ones are in none once enough came together, or after `settle`."""
+    """`forget` removes them from the files at once; deletions and replacements are removed in batches, or by `settle`."""
     config = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.CHROMA, keywords=keywords))
     engine = opener(tmp_path / "m", config=config)
     items = engine.bank("store").items
@@ -231,7 +231,7 @@ def test_deleted_words_leave_the_files(
 
 
 def holding(folder: Path, word: str) -> set[str]:
-    """Top folders with a file that holds a word."""
+    """Top-level folders with a file that contains a word."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {path.relative_to(folder).parts[1] for path in files if word in path.read_text("latin-1").lower()}
 
@@ -248,7 +248,7 @@ def holding(folder: Path, word: str) -> set[str]:
     ],
 )
 def test_a_value_that_is_no_json_is_refused_with_its_place(bank: MemoryBank, value: Any, where: str) -> None:
-    """Nothing of the write is kept, and the error says where it lies."""
+    """Nothing of the write is stored, and the error names the place."""
     with pytest.raises(InvalidRequest) as refused:
         bank.items.write([put(("a",), "good", "x"), ItemPut(("a",), "bad", value)])
     assert where in str(refused.value)
@@ -257,13 +257,13 @@ def test_a_value_that_is_no_json_is_refused_with_its_place(bank: MemoryBank, val
 
 @pytest.mark.parametrize("ttl", [timedelta(0), timedelta(seconds=-1), timedelta(days=10**6)])
 def test_a_time_to_live_is_above_zero(bank: MemoryBank, ttl: timedelta) -> None:
-    """Neither gone at once nor for longer than dates go."""
+    """Zero, negative and extremely long times are rejected."""
     with pytest.raises(InvalidRequest, match="ttl"):
         bank.items.write([put(("a",), "k", "x", ttl)])
 
 
 def test_many_writers_lose_nothing(light: Hindsight) -> None:
-    """Eight threads that put, replace and delete in one bank: what each wrote last is there."""
+    """Eight threads put, replace and delete in one bank: the last write of each is stored."""
     items = light.bank("store").items
 
     def work(worker: int) -> None:
@@ -279,7 +279,7 @@ def test_many_writers_lose_nothing(light: Hindsight) -> None:
 
 
 def test_forgetting_everything_takes_the_items(light: Hindsight) -> None:
-    """`forget(everything=True)` and `forget_bank` leave none; forgetting a time leaves them all."""
+    """`forget(everything=True)` and `forget_bank` erase all items; forgetting a time window erases none."""
     bank = light.bank("store")
     bank.items.write([put(("a",), "k", "red kayak")])
     bank.forget(window=("2000-01-01", "2100-01-01"))
@@ -292,7 +292,7 @@ def test_forgetting_everything_takes_the_items(light: Hindsight) -> None:
 
 
 def test_an_archive_carries_items(light: Hindsight, clock: FrozenClock) -> None:
-    """Values, times, what they are found by and how long they live; the copy goes on as the original does."""
+    """Values, times, searchable texts and times to live are archived; the copy behaves like the original."""
     one, two = light.bank("one"), light.bank("two")
     one.retain("Marta repaired the red kayak.")
     one.items.write(
@@ -314,7 +314,7 @@ def test_an_archive_carries_items(light: Hindsight, clock: FrozenClock) -> None:
 
 
 def test_a_worker_erases_what_expired(opener: Callable[..., Hindsight]) -> None:
-    """By itself, when it is due, and again for what expires later."""
+    """When they are due, and again for items that expire later."""
     bank = opener(config=LIGHT, worker=True, clock=None).bank("store")
     for key, seconds in (("k", 0.2), ("l", 1.5)):
         bank.items.write([put(("a",), key, "red kayak", timedelta(seconds=seconds))])

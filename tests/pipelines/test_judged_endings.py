@@ -1,4 +1,4 @@
-"""Statements that say no memory's very words: the model that extracts is shown what they may mean, in one more request."""
+"""Statements that equal no memory: the extracting model is shown candidates in one more request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ASKED = "Statements that no longer hold:"
 
 
 class Judge(ScriptedModel):
-    """Makes a fact with a statement of every message but the first ones, and ends the memories that hold a word."""
+    """Extracts a fact with a statement from every message but the first ones, and ends the memories that contain a word."""
 
     ends: str | None = "can't start"
     facts: Mapping[str, Any] = {}
@@ -63,7 +63,7 @@ def say(bank: MemoryBank, *, role: str = "user", **options: Any) -> RetainResult
 
 
 def test_the_model_says_which_memory_a_statement_means(opener: Opener) -> None:
-    """One request shows the candidates as data; what it names ends, with the statement as the reason, and it is paid for."""
+    """One request shows the candidates as data; the selected ones end with the statement as the reason, and the cost is counted."""
     model = Judge()
     bank = opener(config=LIGHT, model=model).bank("alice")
     espresso, boss = hold(bank, ESPRESSO, BOSS)
@@ -78,7 +78,7 @@ def test_the_model_says_which_memory_a_statement_means(opener: Opener) -> None:
 
 
 def test_what_came_back_in_other_words_ends_again(opener: Opener) -> None:
-    """A statement that equals a memory that has ended already may mean a later one, which the model decides."""
+    """A statement that equals a memory that has ended may mean a later one, which the model decides."""
     model = Judge()
     bank = opener(config=LIGHT, model=model).bank("alice")
     hold(bank, STATED)
@@ -124,7 +124,7 @@ def test_without_a_usable_answer_the_statement_is_ambiguous_and_the_fact_is_kept
 
 
 def test_numbers_that_were_not_shown_end_nothing(opener: Opener) -> None:
-    """Nor do those of a statement that was not asked."""
+    """Numbers for a statement that was not asked about are ignored too."""
     endings = [{"statement": 1, "memories": [0, -1, 99]}, {"statement": 7, "memories": [1, 2]}]
     bank = opener(config=LIGHT, model=Judge(answer={"endings": endings})).bank("alice")
     hold(bank, ESPRESSO, BOSS)
@@ -165,7 +165,7 @@ def test_the_model_is_asked_only_where_a_person_may_mean_a_memory(
 
 
 def test_what_ended_while_the_model_was_asked_is_left_alone(opener: Opener) -> None:
-    """The commit decides on the bank as it is then."""
+    """The commit decides on the bank's current state."""
     bank: MemoryBank
 
     class Withdrawing(Judge):

@@ -1,4 +1,4 @@
-"""What an answer is given of mental models and directives."""
+"""Mental models and directives in the prompt of an answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def model() -> Answering:
 
 @pytest.fixture
 def bank(opener: Callable[..., Hindsight], model: Answering) -> MemoryBank:
-    """A bank with a fact and a standing question, answered."""
+    """A bank with a fact and an answered mental model."""
     bank = opener(config=config(), model=ScriptedModel(model)).bank("b")
     told(bank, TEA)
     bank.mental_models.create("Bea", QUESTION)
@@ -39,13 +39,13 @@ def bank(opener: Callable[..., Hindsight], model: Answering) -> MemoryBank:
 
 
 def shown(bank: MemoryBank, model: Answering, **options: Any) -> str:
-    """The prompt of a reflection, which forms nothing."""
+    """The prompt of a reflection that forms no opinions."""
     bank.reflect("Tell me what Bea Lund does like", form_opinions=False, **options)
     return model.prompts[-1]
 
 
 def test_a_standing_answer_comes_first_with_its_date(bank: MemoryBank, model: Answering) -> None:
-    """Before the facts, which are there as well; an answer cites it, and the citation leads to its facts."""
+    """It precedes the facts, which are shown too; an answer cites it, and the citation leads to its facts."""
     reflection = bank.reflect("Tell me what Bea Lund does like")
     (prompt,) = model.prompts
     standing = f"[M1] (answer of Wednesday, June 12, 2024) {QUESTION} {TEA}"
@@ -58,7 +58,7 @@ def test_a_standing_answer_comes_first_with_its_date(bank: MemoryBank, model: An
 
 @pytest.mark.promise("A stored answer that may be out of date is marked, and never hides a fact.")
 def test_a_stale_answer_hides_no_fact(bank: MemoryBank, model: Answering) -> None:
-    """What came since is in the prompt beside it, and it is marked."""
+    """Newer facts are in the prompt too, and the stored answer is marked."""
     assert MARK not in shown(bank, model)
     told(bank, FIGS)
     prompt = shown(bank, model)
@@ -74,7 +74,7 @@ def test_a_stale_answer_hides_no_fact(bank: MemoryBank, model: Answering) -> Non
 def test_an_answer_that_was_withdrawn_is_not_shown(
     bank: MemoryBank, model: Answering, *, forgotten: bool
 ) -> None:
-    """Its fact was withdrawn or forgotten: no prompt has a word of it."""
+    """If its fact was withdrawn or forgotten, no prompt contains its text."""
     fact = bank.units().units[0].id
     if forgotten:
         bank.forget(unit=fact)
@@ -89,20 +89,20 @@ def test_an_answer_that_was_withdrawn_is_not_shown(
 def test_it_is_not_shown_of_a_time_that_is_past(
     bank: MemoryBank, model: Answering, clock: FrozenClock
 ) -> None:
-    """It says what is known now."""
+    """It contains what is known now."""
     clock.set(datetime(2025, 1, 1, tzinfo=UTC))
     assert "[M1]" in shown(bank, model)
     assert "[M1]" not in shown(bank, model, as_of=datetime(2024, 6, 13, tzinfo=UTC))
 
 
 def test_it_is_shown_to_whom_its_facts_are(bank: MemoryBank, model: Answering) -> None:
-    """By its own tags, and by those of every fact it stands on."""
+    """Its own tags, and those of every fact on which it is based, must match."""
     told(bank, FIGS, tags=["anna"])
     bank.mental_models.create("for anna", QUESTION, tags=["anna"])
     assert len(bank.mental_models.refresh("for anna").based_on) == 2
 
     def seen(**options: Any) -> int:
-        """How many standing answers are shown."""
+        """The number of stored answers that are shown."""
         asked = bank.reflect("Tell me what Bea Lund does like", form_opinions=False, **options)
         return len(asked.mental_models)
 
@@ -114,7 +114,7 @@ def test_it_is_shown_to_whom_its_facts_are(bank: MemoryBank, model: Answering) -
 
 
 def test_only_near_ones_are_shown_and_leave_room(opener: Callable[..., Hindsight], model: Answering) -> None:
-    """Those whose question or text is near the question, three at most, within half of the budget."""
+    """Answers whose question or text is near the question, at most three, within half of the budget."""
     bank = opener(config=config(), model=ScriptedModel(model)).bank("b")
     told(bank, TEA, "Cyril Moss repairs clocks.")
     bank.mental_models.create("clocks", "Which clocks does Cyril Moss repair?")
@@ -125,7 +125,7 @@ def test_only_near_ones_are_shown_and_leave_room(opener: Callable[..., Hindsight
         assert len(bank.mental_models.refresh(each.name).based_on) == 1
 
     def names(question: str, max_tokens: int = 4_096) -> list[str]:
-        """Of the standing answers shown."""
+        """The names of the stored answers that are shown."""
         asked = bank.reflect(question, form_opinions=False, max_tokens=max_tokens)
         return [bank.mental_models.get(model).name for model in asked.mental_models]
 
@@ -139,11 +139,11 @@ def test_only_near_ones_are_shown_and_leave_room(opener: Callable[..., Hindsight
 
 
 def test_directives_stand_in_the_system_message(opener: Callable[..., Hindsight], model: Answering) -> None:
-    """Below the character, those that hold for the question's tags; a memory that gives orders is none of them."""
+    """Below the character, those that apply to the question's tags; a memory with instructions is not a directive."""
     systems: list[str] = []
 
     def answers(messages: Sequence[Any]) -> dict[str, Any]:
-        """As the model, remembering the system message."""
+        """As the model, recording the system message."""
         systems.append(str(messages[0].content))
         return model(messages)
 
@@ -165,7 +165,7 @@ def test_directives_stand_in_the_system_message(opener: Callable[..., Hindsight]
 
 
 class FailingQuestions(HashEmbedder):
-    """An embedder that is unavailable for questions once it is told so."""
+    """An embedder that is unavailable for questions after it is told so."""
 
     down = False
 
@@ -176,7 +176,7 @@ class FailingQuestions(HashEmbedder):
 
 
 def test_without_an_embedder_answers_go_on(opener: Callable[..., Hindsight], model: Answering) -> None:
-    """What cannot be compared is not shown; the facts that words find are."""
+    """Stored answers that cannot be compared are not shown; facts found by words are."""
     embedder = FailingQuestions()
     settings = replace(config(), recall=RecallConfig(on_channel_failure="degrade"))
     bank = opener(config=settings, model=ScriptedModel(model), embeddings=embedder).bank("b")
@@ -193,7 +193,7 @@ def test_without_an_embedder_answers_go_on(opener: Callable[..., Hindsight], mod
 def test_either_way_of_answering_keeps_to_them(
     opener: Callable[..., Hindsight], strategy: str, model: Answering
 ) -> None:
-    """The rules stand in the system message, and a standing answer among the tiers, whichever way the answer is found."""
+    """Both strategies show the rules in the system message and stored answers among the sources."""
     said: list[Sequence[Any]] = []
 
     def answers(messages: Sequence[Any]) -> dict[str, Any]:

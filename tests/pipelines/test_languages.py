@@ -1,4 +1,4 @@
-"""What a user sees of the configured languages, from retain to recall; a new language needs nothing but a value."""
+"""The configured languages from retain to recall; a new language needs only a new value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_names_are_those_of_the_language() -> None:
 
 
 def test_an_owner_in_a_question_is_found() -> None:
-    """A question after "Mehmets Schwester" walks from the entity Mehmet."""
+    """A question about "Mehmets Schwester" starts from the entity Mehmet."""
     with opened("de") as hindsight:
         bank = hindsight.bank("ann")
         bank.retain("Ich war mit Mehmet in Hamburg.")
@@ -38,7 +38,7 @@ def test_an_owner_in_a_question_is_found() -> None:
 
 
 def test_a_language_with_nothing_but_a_code_breaks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retain and recall work in a language of which no times, names, cues or stop words are known."""
+    """Retain and recall work in a language without known times, names, cues or stop words."""
     monkeypatch.setitem(LANGUAGES, "tlh", Language(code="tlh"))
     with opened("tlh") as hindsight:
         bank = hindsight.bank("worf")

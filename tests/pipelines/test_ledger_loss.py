@@ -1,4 +1,4 @@
-"""What was committed and is gone is reported and refused, until the user says to go on without it; nothing else is."""
+"""Missing committed data is reported and rejected until the user accepts the loss; nothing else is."""
 
 from __future__ import annotations
 
@@ -39,31 +39,31 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def retained(path: Path) -> None:
-    """Four commits of a process that is killed after the last: the write-ahead log is all that holds them."""
+    """Four commits of a process that is killed after the last: only the write-ahead log contains them."""
     done = subprocess.run([sys.executable, "-c", RETAINING, str(path)], timeout=120, check=False)
     assert done.returncode == -signal.SIGKILL
     assert (path / "ledger.sqlite-wal").stat().st_size > 10_000
 
 
 def delete(log: Path) -> None:
-    """The write-ahead log is gone, as where somebody copied ledger.sqlite alone."""
+    """The write-ahead log is missing, as after copying ledger.sqlite alone."""
     log.unlink()
 
 
 def truncate(log: Path) -> None:
-    """Its end is gone."""
+    """Its end is missing."""
     os.truncate(log, log.stat().st_size * 3 // 4)
 
 
 def flip(log: Path) -> None:
-    """One bit of it is not what was written."""
+    """One bit of it was changed."""
     content = bytearray(log.read_bytes())
     content[len(content) * 3 // 4] ^= 0x10
     log.write_bytes(content)
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    """What is worth anything in a data directory."""
+    """The important files of a data directory."""
     kept = ("ledger.sqlite", "ledger.sqlite-wal", "ledger.mark", "chroma/*/*", "fts5/*.sqlite3")
     return {str(file): file.read_bytes() for name in kept for file in path.glob(name) if file.is_file()}
 
@@ -73,7 +73,7 @@ def texts(engine: Hindsight) -> set[str]:
 
 
 def refused(opener: Opener, path: Path) -> LedgerLost:
-    """Opening it is refused, to write and to read, and leaves everything as it is."""
+    """Opening it is rejected, for writing and for reading, and changes nothing."""
     before = contents(path)
     for read_only in (True, False, False):
         with pytest.raises(LedgerLost, match="accept_loss=True") as caught:
@@ -84,7 +84,7 @@ def refused(opener: Opener, path: Path) -> LedgerLost:
 
 @contextmanager
 def accepted(opener: Opener, path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[Hindsight]:
-    """Opened with accept_loss: said in the log, kept in the ledger, and not asked again."""
+    """With accept_loss, it is logged, recorded in the ledger, and not required again."""
     with caplog.at_level(logging.WARNING, "hindsight_integrations"):
         first = opener(path, config=FTS5, accept_loss=True)
     assert "continuing despite missing data" in caplog.text
@@ -111,7 +111,7 @@ def accepted(opener: Opener, path: Path, caplog: pytest.LogCaptureFixture) -> It
 def test_a_damaged_write_ahead_log_is_a_loss(
     opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[Path], None]
 ) -> None:
-    """Commits that were acknowledged and are gone with the log are missed, whatever SQLite makes of the rest."""
+    """Acknowledged commits that are missing with the log are detected, whatever SQLite reads from the rest."""
     retained(tmp_path)
     damage(tmp_path / "ledger.sqlite-wal")
     loss = refused(opener, tmp_path)
@@ -131,7 +131,7 @@ def test_a_damaged_write_ahead_log_is_a_loss(
     "accept_loss=True)`."
 )
 def test_a_kill_alone_is_no_loss(opener: Opener, tmp_path: Path) -> None:
-    """All that was acknowledged is in the log; so is a mark that the kill left behind it."""
+    """Everything acknowledged is in the log; a mark that is behind after a kill is normal."""
     retained(tmp_path)
     ring = tmp_path / "ledger.mark"
     whole = ring.read_bytes()
@@ -156,7 +156,7 @@ def test_a_kill_alone_is_no_loss(opener: Opener, tmp_path: Path) -> None:
 def test_a_deleted_ledger_is_a_loss(
     opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture, remains: str
 ) -> None:
-    """Neither full indexes nor a mark stand beside an empty ledger as if nothing had been there."""
+    """Full indexes or a mark next to an empty ledger prove the loss."""
     with opener(tmp_path, config=FTS5) as engine:
         engine.bank("alice").retain("Alice likes plums.")
     for gone in tmp_path.glob("ledger.sqlite*"):
@@ -175,7 +175,7 @@ def test_a_deleted_ledger_is_a_loss(
 
 @pytest.mark.directory
 def test_an_emptied_ledger_is_a_loss(opener: Opener, tmp_path: Path) -> None:
-    """A file of no bytes is a new database to SQLite; here it is a ledger that is gone."""
+    """SQLite treats a file of zero bytes as a new database; here it is a lost ledger."""
     with opener(tmp_path, config=FTS5) as engine:
         engine.bank("alice").retain("Alice likes plums.")
     os.truncate(tmp_path / "ledger.sqlite", 0)
@@ -197,7 +197,7 @@ def with_lucene(opener: Opener, path: Path) -> None:
 def test_a_ledger_put_back_beside_newer_indexes_is_a_loss(
     opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture, later: tuple[str, ...], mark: bool
 ) -> None:
-    """An older copy of the ledger alone is refused, also where as many commits were made again since; without a mark the indexes tell."""
+    """An older copy of the ledger alone is rejected, even if it has as many commits again; without a mark the indexes prove it."""
     data, copy = tmp_path / "data", tmp_path / "copy"
     with opener(data, config=FTS5) as engine:
         engine.bank("alice").retain("Alice likes plums.")
@@ -220,7 +220,7 @@ def test_a_ledger_put_back_beside_newer_indexes_is_a_loss(
 def test_indexes_ahead_of_a_ledger_put_back_with_its_mark_are_left_alone(
     opener: Opener, tmp_path: Path
 ) -> None:
-    """Where ledger and mark agree, the bank's own indexes still tell; they are rebuilt only when the user says so."""
+    """If ledger and mark agree, the bank's indexes prove the loss; they are rebuilt only when the user accepts it."""
     data, copy = tmp_path / "data", tmp_path / "copy"
     with_lucene(opener, data)
     shutil.copytree(data, copy)
@@ -241,7 +241,7 @@ def test_indexes_ahead_of_a_ledger_put_back_with_its_mark_are_left_alone(
 
 @pytest.mark.directory
 def test_a_directory_put_back_as_a_whole_is_no_loss(opener: Opener, tmp_path: Path) -> None:
-    """A copy of everything, taken while nothing ran, is the state it was taken of."""
+    """A copy of the whole directory, made while no process ran, opens normally."""
     data, copy = tmp_path / "data", tmp_path / "copy"
     with_lucene(opener, data)
     shutil.copytree(data, copy)
@@ -258,7 +258,7 @@ def test_a_directory_put_back_as_a_whole_is_no_loss(opener: Opener, tmp_path: Pa
 
 @pytest.mark.directory
 def test_a_bank_forgotten_and_made_anew_is_no_loss(opener: Opener, tmp_path: Path) -> None:
-    """What the user erased is not missing, not even where the erased bank's indexes come back."""
+    """Erased data is not missing, even if the erased bank's indexes come back."""
     with_lucene(opener, tmp_path)
     shutil.copytree(tmp_path / "lucene", tmp_path.parent / "lucene-before")
     with opener(tmp_path) as engine:
@@ -275,7 +275,7 @@ def test_a_bank_forgotten_and_made_anew_is_no_loss(opener: Opener, tmp_path: Pat
 def test_accepting_where_nothing_is_missing_changes_nothing(
     opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The option may stand in a program for good: indexes are not rebuilt by it, and nothing is recorded."""
+    """The option may stay in a program: it does not rebuild indexes or record anything."""
     with_lucene(opener, tmp_path)
     before = chroma_marks(tmp_path), keyword_marks(tmp_path)
     with opener(tmp_path, accept_loss=True) as engine:
@@ -286,7 +286,7 @@ def test_accepting_where_nothing_is_missing_changes_nothing(
 
 @pytest.mark.directory
 def test_marks_are_read_from_the_files_of_every_index(opener: Opener, tmp_path: Path) -> None:
-    """Chroma's, Lucene's and FTS5's files each say how far their bank has come, and garbage in them says nothing."""
+    """Chroma's, Lucene's and FTS5's files contain watermarks, and garbage in them is ignored."""
     with_lucene(opener, tmp_path)
     with opener(tmp_path, config=FTS5) as engine:
         engine.bank("alice")

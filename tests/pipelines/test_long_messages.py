@@ -1,4 +1,4 @@
-"""A message too long to be recalled whole is kept in pieces, each of which can be."""
+"""A message too long to be recalled whole is stored in pieces that can be."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def address(databases: Databases) -> str:
 
 @pytest.fixture
 def process(address: str, tmp_path: Path) -> Iterator[Process]:
-    """Opens engines over one database and one cache."""
+    """Opens engines on one database and one cache."""
     opened: list[Hindsight] = []
 
     def open_engine(**options: object) -> Hindsight:
@@ -75,12 +75,12 @@ def process(address: str, tmp_path: Path) -> Iterator[Process]:
 
 
 def texts(engine: Hindsight, query: str) -> list[str]:
-    """What bank "alice" of an engine recalls."""
+    """The texts that bank "alice" of an engine recalls."""
     return [unit.text for unit in engine.bank("alice").recall(query).units]
 
 
 def cut_connections(address: str) -> None:
-    """End all connections of engines to a database, as the server does when it is restarted."""
+    """End all connections of engines to a database, as a restart of the server does."""
     url = checked_address(address)
     engine = sa.create_engine(
         url.set(database="postgres"), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
@@ -93,7 +93,7 @@ def cut_connections(address: str) -> None:
 
 
 def again(call: Callable[[], T]) -> T:
-    """Repeat a call until the connections that the server ended are replaced."""
+    """Repeat a call until the ended connections are replaced."""
     for _ in range(20):
         try:
             return call()
@@ -112,7 +112,7 @@ def files_with(folder: Path, word: str) -> list[Path]:
     "processes or the server are killed and connections are cut at any moment."
 )
 def test_every_process_reads_every_acknowledged_write(process: Process) -> None:
-    """A memory that one process has retained is recalled by another at once, both ways."""
+    """A memory retained by one process is recalled by another at once, in both directions."""
     first, second = process(), process()
     first.bank("alice").retain(LISBON)
     assert texts(second, "Where does Alice live?") == [LISBON]
@@ -121,7 +121,7 @@ def test_every_process_reads_every_acknowledged_write(process: Process) -> None:
 
 
 def test_concurrent_writers_of_a_bank_lose_nothing(process: Process) -> None:
-    """Eight writers in two processes write one bank at the same time; each memory is there once."""
+    """Eight writers in two processes write to one bank concurrently; each memory is stored once."""
     engines = [process(), process()]
     said = [f"Alice saw bird number {number}." for number in range(40)]
     with ThreadPoolExecutor(8) as pool:
@@ -145,7 +145,7 @@ def test_what_one_process_forgets_no_other_serves_or_keeps(process: Process, tmp
 
 
 def unconfirmed(copies: Sequence[BankCopy]) -> list[str]:
-    """The folders, or "memory", of the copies that have not confirmed an erasure."""
+    """The places ("memory" or a folder) of the copies that have not confirmed an erasure."""
     return sorted(Path(copy.place).name.partition(" ")[0] for copy in copies if not copy.confirmed)
 
 
@@ -160,7 +160,7 @@ def wait_until_confirmed(engine: Hindsight, bank: str = "alice") -> None:
     "A receipt lists the copies of a bank in all processes and cache folders, and a copy that has confirmed an erasure contains no erased data."
 )
 def test_a_receipt_lists_the_copies_that_have_not_confirmed(process: Process) -> None:
-    """A folder and the memory of a process confirm with their next answer about the bank; ended processes keep the folder."""
+    """A folder and the memory of a process confirm at their next answer about the bank; the folders of ended processes stay listed."""
     first, second, third, closed = process(), process(), process(cache=None), process()
     first.bank("alice").retain("Alice's code word is quetzalcoatl.")
     for engine in (second, third, closed):
@@ -180,7 +180,7 @@ def test_a_receipt_lists_the_copies_that_have_not_confirmed(process: Process) ->
 
 
 def test_an_idle_process_confirms_by_itself(process: Process, tmp_path: Path) -> None:
-    """With a worker, erasures are applied to open and closed banks, and files of dropped banks deleted, without a call."""
+    """With a worker, erasures are applied to open and closed banks, and files of dropped banks are deleted, without a call."""
     storage = StorageConfig(keywords=KeywordBackend.FTS5, open_banks=1)
     first, idle = process(cache=None), process(worker=True, config=HindsightConfig(storage=storage))
     for name in ("alice", "bob", "carol"):
@@ -226,12 +226,12 @@ class Server:
         )
 
     def recall(self, bank: str) -> str:
-        """What it recalls from a bank."""
+        """The memories that it recalls from a bank."""
         self.send(bank)
         return self.answer()
 
     def send(self, bank: str) -> None:
-        """Ask, without waiting for the answer."""
+        """Send a request without waiting for the answer."""
         assert self.process.stdin
         self.process.stdin.write(f"{bank}\n")
         self.process.stdin.flush()
@@ -248,7 +248,7 @@ class Server:
 def test_a_stopped_or_killed_process_confirms_later_and_serves_nothing_erased(
     address: str, process: Process, tmp_path: Path
 ) -> None:
-    """A process woken after an erasure shows none of it; a killed one's folder confirms once another process takes it over."""
+    """A process resumed after an erasure returns nothing erased; a killed one's folder confirms when another process takes it over."""
     cache, engine = tmp_path / "cache", process(cache=None)
     for bank in ("alice", "bob"):
         engine.bank(bank).retain("Alice's code word is quetzalcoatl.")
@@ -280,7 +280,7 @@ def test_a_stopped_or_killed_process_confirms_later_and_serves_nothing_erased(
 
 
 def test_a_folder_keeps_no_indexes_that_no_erasure_reaches(process: Process, tmp_path: Path) -> None:
-    """A process with other backends than the folder's last one deletes the files of those."""
+    """A process with other backends than the folder's last one deletes the files of those backends."""
     first = process()
     first.bank("alice").retain("Alice's code word is quetzalcoatl.")
     first.close()
@@ -293,7 +293,7 @@ def test_a_folder_keeps_no_indexes_that_no_erasure_reaches(process: Process, tmp
 
 
 def test_a_folder_taken_over_deletes_dropped_banks(process: Process, tmp_path: Path) -> None:
-    """The files of a bank that was dropped while nobody used the folder are deleted when a process takes it over."""
+    """Files of a bank that was dropped while nobody used the folder are deleted when a process takes it over."""
     first = process()
     first.bank("alice").retain("The code word is quetzalcoatl.")
     first.close()
@@ -306,7 +306,7 @@ def test_a_folder_taken_over_deletes_dropped_banks(process: Process, tmp_path: P
 
 
 def test_a_new_bank_of_an_old_name_takes_nothing_over(process: Process, tmp_path: Path) -> None:
-    """Where a folder has files of a dropped bank, opening a new bank of that name deletes them, and confirms."""
+    """If a folder has files of a dropped bank, opening a new bank with that name deletes them and confirms."""
     first, second = process(cache=None), process()
     first.bank("alice").retain("The code word is quetzalcoatl.")
     assert texts(second, "code")
@@ -321,14 +321,14 @@ def test_a_new_bank_of_an_old_name_takes_nothing_over(process: Process, tmp_path
 
 
 def test_a_deleted_folder_is_forgotten_on_request(process: Process, tmp_path: Path, address: str) -> None:
-    """A folder that will not be used again stays unconfirmed until the operator says that it is gone."""
+    """A folder that will not be used again stays unconfirmed until the operator reports that it is gone."""
     first, second = process(cache=None), process()
     first.bank("alice").retain("The code word is quetzalcoatl.")
     assert texts(second, "code")
     second.close()
     shutil.rmtree(tmp_path / "cache")
     first.bank("alice").forget(text="quetzalcoatl")
-    process()  # in a new folder at the old place
+    process()  # in a new folder at the old path
     (copy,) = first.doctor().unconfirmed
     program = [sys.executable, "-m", "hindsight_integrations.cli"]
     said = subprocess.run([*program, "doctor", address], check=True, capture_output=True, text=True).stdout
@@ -340,7 +340,7 @@ def test_a_deleted_folder_is_forgotten_on_request(process: Process, tmp_path: Pa
 
 
 def test_a_copy_unknown_to_the_ledger_registers_again(process: Process, databases: Databases) -> None:
-    """After a backup was restored that is older than a copy, the copy is listed again."""
+    """After a backup that is older than a copy is restored, the copy is listed again."""
     first = process()
     first.bank("alice").retain(LISBON)
     databases.copy("shared", "backup")
@@ -355,7 +355,7 @@ def test_a_copy_unknown_to_the_ledger_registers_again(process: Process, database
 
 
 def test_a_bank_that_another_process_forgot_is_gone(process: Process) -> None:
-    """The old object refuses to work, also when a new bank has the name; the new bank is empty."""
+    """The old object raises, even if a new bank has the name; the new bank is empty."""
     first, second = process(), process()
     old = first.bank("alice")
     old.retain(LISBON)
@@ -373,7 +373,7 @@ def test_a_bank_that_another_process_forgot_is_gone(process: Process) -> None:
 def test_a_new_process_continues_with_the_indexes_of_an_ended_one(
     process: Process, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Two processes take two folders of the cache; the next takes the first that is free, and rebuilds nothing."""
+    """Two processes use two folders of the cache; the next takes the first free one, and rebuilds nothing."""
     first, second = process(), process()
     first.bank("alice").retain(LISBON)
     assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == ["000", "001"]
@@ -386,7 +386,7 @@ def test_a_new_process_continues_with_the_indexes_of_an_ended_one(
 
 
 def test_a_bank_held_by_another_process_delays_no_other(address: str, process: Process) -> None:
-    """A writer that waits too long learns who holds the bank; other banks are written meanwhile."""
+    """The error of a writer that waits too long names the holder of the bank; other banks can be written meanwhile."""
     engine = process()
     engine.bank("alice").retain(LISBON)
     ledger = Ledger(PostgresDatabase(checked_address(address), clock=SystemClock(), lock_seconds=0.2))
@@ -413,7 +413,7 @@ def test_a_bank_held_by_another_process_delays_no_other(address: str, process: P
 
 
 def test_a_server_that_was_restarted_is_used_again(address: str, process: Process) -> None:
-    """A call whose connection is gone says that it may be repeated; the next ones work."""
+    """The error of a call whose connection was lost says that it may be repeated; the next calls work."""
     engine = process()
     bank = engine.bank("alice")
     bank.retain(LISBON)
@@ -425,7 +425,7 @@ def test_a_server_that_was_restarted_is_used_again(address: str, process: Proces
 def test_a_commit_whose_answer_is_lost_is_looked_up(
     process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The connection breaks after the server has committed: the retain succeeds, and the memory is there once."""
+    """The connection breaks after the server has committed: the retain succeeds, and the memory is stored once."""
     engine = process()
     bank = engine.bank("alice")
     bank.retain("Alice adopted a parrot.")
@@ -447,7 +447,7 @@ def test_a_commit_whose_answer_is_lost_is_looked_up(
 def test_a_restored_backup_is_noticed(
     address: str, databases: Databases, process: Process, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """After an older backup was restored under running processes, none of them serves anything of the lost history."""
+    """After an older backup is restored under running processes, none of them returns data of the lost history."""
     running = [process() for _ in range(3)]
     running[0].bank("alice").retain(LISBON)
     databases.copy("shared", "backup")
@@ -459,7 +459,7 @@ def test_a_restored_backup_is_noticed(
     planted = [f"Alice planted {number + 2} trees." for number in range(3)]
     for text in planted:  # the same revisions, with other content
         other.bank("alice").retain(text)
-    again(lambda: running[2].bank("alice").retain("Alice sold her boat."))  # the first thing this one does
+    again(lambda: running[2].bank("alice").retain("Alice sold her boat."))  # its first operation
     for engine in running:
         found = again(lambda engine=engine: texts(engine, "What did Alice do?"))  # type: ignore[misc] # bound at once
         assert sorted(found) == sorted([LISBON, "Alice sold her boat.", *planted])
@@ -467,7 +467,7 @@ def test_a_restored_backup_is_noticed(
 
 
 def test_an_unusable_address_says_what_to_do(databases: Databases, tmp_path: Path) -> None:
-    """Each mistake has its own error."""
+    """Each mistake has a separate error."""
     good = checked_address(databases.address("other"))
     stranger = databases.address("stranger", empty=True)
     with sa.create_engine(checked_address(stranger), poolclass=sa.NullPool).begin() as connection:
@@ -495,7 +495,7 @@ def test_an_unusable_address_says_what_to_do(databases: Databases, tmp_path: Pat
 
 
 def test_the_command_line_takes_an_address(address: str) -> None:
-    """`retain` and `recall` work on an address as on a directory; a worker ends cleanly on SIGTERM."""
+    """`retain` and `recall` work with an address as with a directory; a worker ends cleanly on SIGTERM."""
     program = [sys.executable, "-m", "hindsight_integrations.cli"]
     subprocess.run([*program, "retain", address, LISBON], check=True)
     found = subprocess.run(
@@ -510,7 +510,7 @@ def test_the_command_line_takes_an_address(address: str) -> None:
 
 
 def test_chats_need_a_store_of_their_own(process: Process) -> None:
-    """LlamaIndex's memory says that it cannot keep chats in the database, and works with a store that is passed."""
+    """LlamaIndex's memory reports that it cannot store chats in the database, and works with a store that is passed."""
     bank = process().bank("alice")
     with pytest.raises(InvalidRequest, match="has no local data directory in which to store chats"):
         HindsightMemory(bank, session_id="s")

@@ -1,4 +1,4 @@
-"""Memories that say nearly the same are all found by meaning, after a restart too, and so is what Chroma lost."""
+"""Nearly equal memories are all found by meaning, after a restart too, and so are vectors that Chroma lost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SENTENCE = "The weekly report of the greenhouse says that the tomatoes, cucumber
 
 
 def memory(number: int) -> str:
-    """The sentence and up to fourteen words of its own."""
+    """The sentence and up to fourteen other words."""
     return " ".join([SENTENCE, *(f"row{number}bed{place}" for place in range(number % 15))]) + f" {number}."
 
 
@@ -28,12 +28,12 @@ SETTINGS = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.CHROMA, k
 
 
 def opened(folder: Path) -> Hindsight:
-    """The engine over this folder."""
+    """The engine on this folder."""
     return Hindsight.open(folder, embeddings=HashEmbedder(384), reranker=None, config=SETTINGS)
 
 
 def not_found(bank: MemoryBank, count: int = COUNT) -> list[int]:
-    """Which of the memories the semantic channel does not give for their own text."""
+    """The memories that the semantic channel does not return for their own text."""
     missed = []
     for number in range(count):
         found = {item.unit.text: item.channels for item in bank.recall(memory(number)).units}
@@ -45,7 +45,7 @@ def not_found(bank: MemoryBank, count: int = COUNT) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.promise("`retain` returns once its memories are on disk and every channel finds them.")
 def test_memories_that_are_much_alike_are_all_found(tmp_path: Path) -> None:
-    """Each of 150 versions of one sentence is found by meaning, before the bank is closed and after it was opened again."""
+    """Each of 150 versions of one sentence is found by meaning, before the bank is closed and after it is opened again."""
     for _ in range(2):
         with opened(tmp_path) as engine:
             bank = engine.bank("greenhouse")
@@ -56,7 +56,7 @@ def test_memories_that_are_much_alike_are_all_found(tmp_path: Path) -> None:
 def test_a_vector_that_chroma_lost_is_found_and_brought_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a row of Chroma's log is gone, which its count does not show: found at once, and the index is made anew."""
+    """A row that is missing from Chroma's log, which its count does not show: the vector is found at once, and the index is rebuilt."""
     search_chroma_in_small_banks(monkeypatch)
     with opened(tmp_path) as engine:
         engine.bank("greenhouse").retain_many([RetainItem(memory(number)) for number in range(40)])

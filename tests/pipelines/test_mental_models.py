@@ -1,4 +1,4 @@
-"""Mental models: standing questions whose answers are kept, and end with what they stand on."""
+"""Mental models: questions with stored answers, which end with their grounds."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 
 def test_questions_are_kept_on_both_faces(light: Hindsight) -> None:
-    """Created, found by name, listed and deleted; until it is refreshed there is no text."""
+    """Created, found by name, listed and deleted; until it is refreshed it has no text."""
     bank = light.bank("alice")
     made = bank.mental_models.create("tea", "Who likes tea?", tags=["b", "a"], trigger="auto", max_tokens=50)
     face = bank.asynchronous.mental_models
 
     async def on_the_other_face() -> MentalModel:
-        """The same verb, awaited."""
+        """The same method, awaited."""
         return await face.create(" figs ", "Who likes figs?")
 
     other = asyncio.run(on_the_other_face())
@@ -54,7 +54,7 @@ def test_questions_are_kept_on_both_faces(light: Hindsight) -> None:
 
 
 def test_what_is_no_model_is_refused(light: Hindsight) -> None:
-    """Each error says what to do."""
+    """Each error names a remedy."""
     bank = light.bank("alice")
     bank.mental_models.create("tea", "Who likes tea?")
     wrong: tuple[tuple[dict[str, Any], str], ...] = (
@@ -83,14 +83,14 @@ def engine_of(
     path: Path | str = ":memory:",
     **options: Any,
 ) -> Hindsight:
-    """An engine whose model is the answering one."""
+    """An engine with the answering model."""
     return opener(
         path, config=options.pop("config", config()), model=ScriptedModel(model) if model else None, **options
     )
 
 
 def test_a_refresh_keeps_the_answer(opener: Callable[..., Hindsight]) -> None:
-    """Text, what it stands on and when are kept; nothing else is stored, and one call was made."""
+    """The text, its grounds and its time are stored; nothing else is, and one call was made."""
     model = Answering()
     bank = engine_of(opener, model).bank("b")
     tea, boat = told(bank, TEA, BOAT)
@@ -105,7 +105,7 @@ def test_a_refresh_keeps_the_answer(opener: Callable[..., Hindsight]) -> None:
 
 
 def test_without_a_model_the_text_is_memories(opener: Callable[..., Hindsight]) -> None:
-    """Labelled so, and within its size."""
+    """It is labelled as such, and within its size limit."""
     bank = engine_of(opener).bank("b")
     told(bank, TEA, FIGS)
     bank.mental_models.create("Bea", "What does Bea Lund like?", max_tokens=9)
@@ -116,7 +116,7 @@ def test_without_a_model_the_text_is_memories(opener: Callable[..., Hindsight]) 
 
 
 def test_nothing_known_is_said_without_a_call(opener: Callable[..., Hindsight]) -> None:
-    """An empty bank, or none of its memories in scope: no text, no call. Once there is something, it is out of date."""
+    """If the bank, or its scope, is empty, there is no text and no call. When a memory is added, it is out of date."""
     model = Answering()
     bank = engine_of(opener, model).bank("b")
     bank.mental_models.create("Bea", "What does Bea Lund like?")
@@ -130,7 +130,7 @@ def test_nothing_known_is_said_without_a_call(opener: Callable[..., Hindsight]) 
 
 
 def test_an_answer_that_does_not_suffice_is_none(opener: Callable[..., Hindsight]) -> None:
-    """What was known goes too: memory says so no more."""
+    """The previous answer is removed too, because memory no longer supports it."""
     model = Answering()
     bank = engine_of(opener, model).bank("b")
     told(bank, TEA)
@@ -142,7 +142,7 @@ def test_an_answer_that_does_not_suffice_is_none(opener: Callable[..., Hindsight
 
 
 def test_a_model_is_answered_from_its_own_tags(opener: Callable[..., Hindsight]) -> None:
-    """Memories with the same tags, or none; nothing of others is in the prompt, whatever they share."""
+    """Memories with the same tags or none are used; the prompt contains nothing of others, even if they share some tags."""
     model = Answering()
     bank = engine_of(opener, model).bank("b")
     told(bank, "Bea Lund likes pears.")
@@ -168,14 +168,14 @@ def test_a_model_is_answered_from_its_own_tags(opener: Callable[..., Hindsight])
     ("text", "about", "state"),
     [
         ("What Bea likes, she likes with honey.", "", ModelState.STALE),  # near the question
-        ("Rowed to Turku in May.", "Bea Lund", ModelState.STALE),  # about whom it asks
+        ("Rowed to Turku in May.", "Bea Lund", ModelState.STALE),  # about a person that it names
         ("Cyril repaired two clocks.", "Cyril Moss", ModelState.CURRENT),
     ],
 )
 def test_changes_in_scope_make_it_stale(
     opener: Callable[..., Hindsight], text: str, about: str, state: ModelState
 ) -> None:
-    """A fact near the question, or about somebody it names, does; others do not."""
+    """A fact near the question, or about a person it names, makes it stale; others do not."""
     bank = engine_of(opener, Answering()).bank("b")
     told(bank, TEA, about="Bea Lund")
     told(bank, *(f"Number {number} of the quay is painted." for number in range(60)))
@@ -187,7 +187,7 @@ def test_changes_in_scope_make_it_stale(
 
 
 def test_what_is_everywhere_makes_nothing_stale(opener: Callable[..., Hindsight]) -> None:
-    """An entity that most memories mention says nothing of a question."""
+    """An entity that most memories mention does not count."""
     bank = engine_of(opener, Answering()).bank("b")
     told(bank, TEA, *(f"Quay {number} was painted." for number in range(20)), about="Bea Lund")
     bank.mental_models.create("Bea", "What does Bea Lund like?")
@@ -201,7 +201,7 @@ def test_what_is_everywhere_makes_nothing_stale(opener: Callable[..., Hindsight]
 )
 @pytest.mark.parametrize("what", ["withdrawn", "corrected", "forgotten"])
 def test_a_text_ends_with_what_it_stands_on(opener: Callable[..., Hindsight], what: str) -> None:
-    """Withdrawn, corrected or forgotten, a fact takes the text along until it is refreshed; the question stays."""
+    """A withdrawn, edited or forgotten fact removes the text until the refresh; the question stays."""
     model = Answering()
     bank = engine_of(opener, model).bank("b")
     tea, _ = told(bank, TEA, FIGS)
@@ -224,10 +224,10 @@ def test_a_text_ends_with_what_it_stands_on(opener: Callable[..., Hindsight], wh
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 def test_a_forgotten_fact_is_in_no_file(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """Nor is what a model wrote while it was shown the fact, whether it cited it or not."""
+    """This includes texts by a model that was shown the fact, whether it cited the fact or not."""
     model = Answering(wording=lambda texts: f"Xylotea for {len(texts)}")
     engine = engine_of(opener, model, tmp_path / "memory", config=config(REAL))
     bank = engine.bank("b")
@@ -248,14 +248,14 @@ def test_a_forgotten_fact_is_in_no_file(opener: Callable[..., Hindsight], tmp_pa
 
 
 def files_with(folder: Path, needle: str) -> list[Path]:
-    """Files that hold the bytes, in any case of letters."""
+    """Files that contain the bytes, ignoring case."""
     return [
         path for path in folder.rglob("*") if path.is_file() and needle.encode() in path.read_bytes().lower()
     ]
 
 
 def test_an_automatic_one_is_refreshed_by_settle(opener: Callable[..., Hindsight]) -> None:
-    """Once for many retains; what is not in its scope costs no call; a manual one is left alone."""
+    """Once for many retains; facts outside its scope cost no call; a manual one is not refreshed."""
     model = Answering()
     bank = engine_of(opener, model).bank("b")
     told(bank, TEA)
@@ -276,7 +276,7 @@ def test_an_automatic_one_is_refreshed_by_settle(opener: Callable[..., Hindsight
 
 
 def test_automatic_ones_wait_for_a_model(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """Without one the task waits; by hand the text is memories."""
+    """Without a model the task waits; a manual refresh quotes memories."""
     engine = engine_of(opener, None, tmp_path)
     bank = engine.bank("b")
     told(bank, TEA)
@@ -291,7 +291,7 @@ def test_automatic_ones_wait_for_a_model(opener: Callable[..., Hindsight], tmp_p
 
 
 def test_facts_that_change_while_it_is_answered(opener: Callable[..., Hindsight]) -> None:
-    """A fact forgotten while the model writes is in no text: it is asked again of what is left."""
+    """A fact forgotten during the model call is in no text: the model is called again with the remaining facts."""
     model = Answering()
     bank = engine_of(opener, model).bank("b")
     tea, _ = told(bank, TEA, FIGS)
@@ -303,7 +303,7 @@ def test_facts_that_change_while_it_is_answered(opener: Callable[..., Hindsight]
 
 @pytest.mark.parametrize("deleted", [False, True])
 def test_what_happens_while_a_task_is_at_it(opener: Callable[..., Hindsight], *, deleted: bool) -> None:
-    """A fact forgotten meanwhile is in no text, and the task is done anew; a model deleted meanwhile stays deleted."""
+    """A fact forgotten meanwhile is in no text, and the task is repeated; a model deleted meanwhile stays deleted."""
     model = Answering()
     bank = engine_of(opener, model).bank("b")
     tea, _ = told(bank, TEA, FIGS)
@@ -319,7 +319,7 @@ def test_what_happens_while_a_task_is_at_it(opener: Callable[..., Hindsight], *,
 
 
 def test_an_archive_carries_them(opener: Callable[..., Hindsight]) -> None:
-    """Texts with what they stand on, what is stale, what was withdrawn, and rules; they go on as they were."""
+    """Texts with grounds, staleness, withdrawals and rules are archived and behave as before."""
     engine = engine_of(opener, Answering())
     bank = engine.bank("b")
     (tea,) = told(bank, TEA)
@@ -357,7 +357,7 @@ def test_an_archive_carries_them(opener: Callable[..., Hindsight]) -> None:
 
 
 def _copied(bank: MemoryBank, other: MemoryBank) -> MemoryBank:
-    """The other bank, with an archive of the first."""
+    """The other bank, loaded with an archive of the first."""
     archive = io.StringIO()
     bank.archive.export(archive)
     archive.seek(0)
@@ -366,7 +366,7 @@ def _copied(bank: MemoryBank, other: MemoryBank) -> MemoryBank:
 
 
 def test_a_total_is_kept_exactly(opener: Callable[..., Hindsight]) -> None:
-    """A question for records is answered by them, without a model too; it stands on all that entered, and ends with each."""
+    """A question for records is answered from them, without a model too; it is based on all of them, and ends with each."""
     bank = engine_of(opener).bank("b")
     spent = [
         told(bank, f"Bea bought figs for {price} euros.", records=[_bought(price)])[0]
@@ -389,7 +389,7 @@ def _bought(price: int) -> dict[str, Any]:
 
 @pytest.mark.directory
 def test_a_fact_committed_before_it_is_seen_is_not_missed(opener: Callable[..., Hindsight]) -> None:
-    """What the ledger has and no search finds yet is not in the answer, and makes it out of date once it is found."""
+    """A fact in the ledger that no search finds yet is not in the answer, and makes it out of date when it is found."""
     bank = engine_of(opener, Answering()).bank("b")
     told(bank, TEA)
     bank.mental_models.create("Bea", "What does Bea Lund like?")
@@ -411,7 +411,7 @@ def test_a_fact_committed_before_it_is_seen_is_not_missed(opener: Callable[..., 
 def test_more_changes_than_are_looked_at_make_it_stale(
     opener: Callable[..., Hindsight], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether one of them bears on the question is not known then."""
+    """With so many, it is unknown whether one is relevant to the question."""
     monkeypatch.setattr(mental_models, "MOST_LOOKED_AT", 3)
     bank = engine_of(opener, Answering()).bank("b")
     told(bank, TEA)
@@ -441,7 +441,7 @@ Hindsight.open(sys.argv[1], model=ScriptedModel(model), **options).bank("b").tas
 def test_a_kill_while_it_is_answered_leaves_what_was(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """The answer before stays whole, and the task is done by whoever comes next."""
+    """The previous answer stays complete, and another process runs the task."""
     engine = engine_of(opener, Answering(), tmp_path)
     bank = engine.bank("b")
     told(bank, TEA)

@@ -1,4 +1,4 @@
-"""Metadata from retain on, and conditions on it inside every channel of recall, with real Chroma and Lucene."""
+"""Metadata in retain, and metadata filters inside every channel of recall, with Chroma and Lucene."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def listed(bank: MemoryBank, metadata: Any) -> set[Any]:
 def test_a_few_of_many_are_found_in_every_channel(
     mill: MemoryBank, monkeypatch: pytest.MonkeyPatch, limits: str
 ) -> None:
-    """Filters hold before any limit: also where Chroma and Lucene know none and are asked for ever more hits."""
+    """Filters apply before any limit, although Chroma and Lucene do not know them and are queried for more and more hits."""
     if limits == "the index asked for more":
         monkeypatch.setattr(hybrid, "EXACT_LIMIT", 0)
         monkeypatch.setattr(hybrid, "AMONG_LIMIT", 0)
@@ -138,7 +138,7 @@ CONDITIONS = st.recursive(
 @settings(max_examples=20)
 @given(CONDITIONS)
 def test_random_filters_select_what_brute_force_does(mill: MemoryBank, condition: Any) -> None:
-    """Nothing else comes, and where few pass, all of them do."""
+    """No other memory is returned, and if few match, all of them are."""
     checked = checked_metadata_filter(condition)
     assert checked is not None
     passing = {number for number in range(MEMORIES) if selects(checked, _metadata(number))}
@@ -227,7 +227,7 @@ def test_types_last_through_edits_archives_and_reopening(opener: Any, tmp_path: 
 
 @pytest.mark.directory
 def test_banks_that_hold_text_are_filtered_by_number(opener: Any, tmp_path: Path) -> None:
-    """A number that was given as text is compared as a number."""
+    """A number that was passed as text is compared as a number."""
     with Hindsight.open(tmp_path / "old", embeddings=HashEmbedder(), reranker=None) as engine:
         for number in (9, 10, 100):
             engine.bank("a").retain(
@@ -248,7 +248,7 @@ def test_banks_that_hold_text_are_filtered_by_number(opener: Any, tmp_path: Path
 
 
 def test_turns_that_wait_keep_to_the_filter(opened: Opened, reader: Reader) -> None:
-    """What waits for a model is found by its metadata meanwhile."""
+    """Messages that wait for a model are found by their metadata meanwhile."""
     reader.gate.clear()
     engine = opened()
     bank = engine.bank("a")
@@ -261,7 +261,7 @@ def test_turns_that_wait_keep_to_the_filter(opened: Opened, reader: Reader) -> N
 
 
 def test_what_is_included_keeps_to_the_filter(light: Hindsight) -> None:
-    """Observations beside the memories are held to it; turns come with the memory that passed."""
+    """It also applies to included observations; turns are returned with the memory that matched."""
     bank = light.bank("a")
     for number in (1, 2):
         messages = [{"role": "user", "content": f"Osric Vane weighed sack {number}.", "id": f"m{number}"}]

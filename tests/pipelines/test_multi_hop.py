@@ -1,4 +1,4 @@
-"""Multi-hop: what stands two entities away from the question, in other words, is found by the graph and served."""
+"""Multi-hop: a memory two entities away from the question, in other words, is found by the graph and returned."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHAIN: Chain = [
     ("Priya Nair leads the Falcon group", {"Priya Nair": "PERSON", "Falcon group": "ORGANIZATION"}),
     ("Falcon group shipped the payment gateway in March", {"Falcon group": "ORGANIZATION"}),
 ]
-LIVE = "Falcon group put the payment gateway live in March"  # no word of the question, not even a stem
+LIVE = "Falcon group put the payment gateway live in March"  # no word of the question, not even its stem
 REWORDED: Chain = [*CHAIN[:2], (LIVE, CHAIN[2][1])]
 QUESTION = "What did Alice's manager's team ship?"
 PUMP = "repaired the water pump"
@@ -40,7 +40,7 @@ def others(words: str) -> list[dict[str, Any]]:
 
 
 def filled(bank: MemoryBank, chain: Chain, *, words: str = PUMP) -> MemoryBank:
-    """The facts of the chain days apart, so that no link of time joins them; the others hours apart."""
+    """The facts of the chain are days apart, so that no temporal link connects them; the others are hours apart."""
     rows = [*others(words), *(fact(what, entities) for what, entities in chain)]
     days = [1 + n % 20 for n in range(320)] + [5, 12, 25]
     messages = [
@@ -63,7 +63,7 @@ def recalled(bank: MemoryBank, query: str, **options: Any) -> dict[str, Recalled
 
 
 def test_the_end_of_the_chain_is_found_by_the_graph_alone(engine: Hindsight) -> None:
-    """What Alice's manager's team did, told without a word of the question, fits into 200 tokens and only the graph has it."""
+    """The fact about Alice's manager's team shares no word with the question, fits into 200 tokens and is found by the graph only."""
     found = recalled(filled(engine.bank("work"), REWORDED), QUESTION, max_tokens=200)
     assert set(found[LIVE].channels) == {Channel.GRAPH}
     assert found[LIVE].channels[Channel.GRAPH].rank == 3
@@ -71,13 +71,13 @@ def test_the_end_of_the_chain_is_found_by_the_graph_alone(engine: Hindsight) -> 
 
 
 def test_without_the_fact_between_nothing_leads_there(engine: Hindsight) -> None:
-    """Take away who leads the group, and the end of the chain is not served: the walk found it, not luck."""
+    """Without the fact about the group's leader, the end of the chain is not returned."""
     bank = filled(engine.bank("work"), [REWORDED[0], REWORDED[2]])
     assert LIVE not in recalled(bank, QUESTION, max_tokens=200)
 
 
 def test_the_chain_wins_against_facts_in_the_words_of_the_question(engine: Hindsight) -> None:
-    """Ten facts that say team, manager and ship do not crowd the right one out of 200 tokens."""
+    """Ten facts with the words team, manager and ship do not displace the right one from 200 tokens."""
     words = "told its manager what the team will ship in box"
     found = recalled(filled(engine.bank("work"), CHAIN, words=words), QUESTION, max_tokens=200)
     assert found[CHAIN[2][0]].channels[Channel.GRAPH].rank == 3
@@ -92,12 +92,12 @@ def test_the_chain_wins_against_facts_in_the_words_of_the_question(engine: Hinds
     ],
 )
 def test_a_chain_is_read_however_it_is_written(light: Hindsight, query: str) -> None:
-    """Curly apostrophes, a "What's" in front and a third step lead to the same fact."""
+    """Curly apostrophes, a leading "What's" and a third step lead to the same fact."""
     found = recalled(filled(light.bank("work"), REWORDED), query, max_tokens=200)
     assert Channel.GRAPH in found[LIVE].channels
 
 
 def test_a_what_is_question_is_no_chain(light: Hindsight) -> None:
-    """ "What's Alice's ..." has one possessive: what the question's words are about stays ahead of what is further off."""
+    """ "What's Alice's ..." has one possessive: facts that match the question's words rank before more distant ones."""
     found = list(recalled(filled(light.bank("work"), REWORDED), "What's Alice's garden fence like?", k=10))
     assert all(text.startswith("Alice painted garden fence") for text in found)

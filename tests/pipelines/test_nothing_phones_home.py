@@ -1,4 +1,4 @@
-"""Nothing leaves the machine that the user did not ask for: no telemetry, no model, no look at a hub."""
+"""No data leaves the machine without the user's request: no telemetry, no model, no request to a hub."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ print(tried, backends["vectors"], backends["model"])
 
 @pytest.mark.promise("Nothing phones home.")
 def test_no_connection_is_tried_and_a_key_in_the_environment_names_no_model(tmp_path: Path) -> None:
-    """Installed models, Chroma and Lucene at work, with a key at hand: no address is looked up, none connected to."""
+    """With installed models, Chroma, Lucene and a key in the environment, no address is looked up or connected to."""
     environment = {**os.environ, "OPENAI_API_KEY": "sk-nobody"}
     for offline in ("HF_HUB_OFFLINE", "HINDSIGHT_MODEL"):
         environment.pop(offline, None)

@@ -1,4 +1,4 @@
-"""How observations of entities are made by a model: asked, checked, repaired or refused, and anew when facts change."""
+"""Observations of entities by a model: requested, checked, repaired or rejected, and updated when facts change."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 
 @pytest.fixture
 def opened(opener: Callable[..., Hindsight]) -> Opened:
-    """Opens a bank whose model answers as given."""
+    """Opens a bank with a scripted model."""
     return bank_opener(opener)
 
 
 def test_the_papers_example_of_alice(opened: Opened, tmp_path: Path) -> None:
-    """Five facts become the earlier paper's three observations, each with the facts it stands on, on the real backends."""
+    """Five facts become the earlier paper's three observations, each with the facts it is based on, on the real backends."""
     asked = Asked([said(*OBSERVED)])
     bank = opened(asked, REAL, tmp_path / "data")
     facts = tell(bank, *ALICE)
@@ -84,7 +84,7 @@ ONCE = [
 
 @every_row("spoiled", [one for _, one in ONCE], ids=[name for name, _ in ONCE])
 def test_a_spoiled_answer_is_repaired(opened: Opened, spoiled: tuple[str, list[int]]) -> None:
-    """The model is told what is wrong with which observation, and its next answer is what is stored."""
+    """The model gets the faults of each observation, and its next answer is stored."""
     asked = Asked([said(*OBSERVED[:2], spoiled), said(*OBSERVED)])
     bank = opened(asked)
     tell(bank, {"what": "Bruno owns a red kayak"}, entity="Bruno")
@@ -99,7 +99,7 @@ def test_a_spoiled_answer_is_repaired(opened: Opened, spoiled: tuple[str, list[i
 def test_what_stays_spoiled_is_refused_and_the_rest_kept(
     opened: Opened, spoiled: tuple[str, list[int]]
 ) -> None:
-    """Repairs in vain: sound observations are stored, the unsound one never, and its facts are listed as left out."""
+    """After failed repairs, valid observations are stored, invalid ones never, and their facts are listed as omitted."""
     asked = Asked([said(*OBSERVED[:2], spoiled)])
     bank = opened(asked)
     facts = tell(bank, *ALICE)
@@ -120,7 +120,7 @@ def test_what_stays_spoiled_is_refused_and_the_rest_kept(
     ids=["a dropped list", "all spoiled", "no answer", "another shape"],
 )
 def test_nothing_sound_at_all_fails_the_task_and_stores_nothing(opened: Opened, answer: Any) -> None:
-    """What was there stays, stale; the task is tried again later, and then does its work."""
+    """The previous observations stay, marked as stale; the task is tried again later, and then succeeds."""
     asked = Asked([said(*OBSERVED), *[answer] * (1 + REPAIRS), said(*OBSERVED[:2], (OBSERVED[2][0], [5, 6]))])
     bank = opened(asked)
     tell(bank, *ALICE)
@@ -142,7 +142,7 @@ def test_nothing_sound_at_all_fails_the_task_and_stores_nothing(opened: Opened, 
 def test_a_model_that_writes_nothing_sound_is_done_without_after_three_tries(
     opened: Opened, clock: FrozenClock
 ) -> None:
-    """A small model's entity has observations all the same: facts that were chosen, none of them the model's words."""
+    """A small model's entity still gets observations: selected facts, and none of the model's text."""
     asked = Asked([said(("I like Google", [1]), ("You work there", [2]))])
     bank = opened(asked)
     tell(bank, *ALICE)
@@ -159,7 +159,7 @@ def test_a_model_that_writes_nothing_sound_is_done_without_after_three_tries(
 
 
 def test_a_model_that_is_away_is_waited_for(opened: Opened) -> None:
-    """No attempt is counted, nothing is stored, and nothing else stands in for it."""
+    """No attempt is counted, nothing is stored, and no facts are selected instead."""
     asked = Asked([ModelUnavailable("scripted", "down")])
     bank = opened(asked)
     tell(bank, *ALICE)
@@ -170,7 +170,7 @@ def test_a_model_that_is_away_is_waited_for(opened: Opened) -> None:
 
 
 def test_an_embedder_that_fails_leaves_nothing_half_formed(opener: Callable[..., Hindsight]) -> None:
-    """Neither units nor what they stand on are written without vectors; the task waits."""
+    """Neither units nor their grounds are written without vectors; the task waits."""
 
     class Failing(HashEmbedder):
         broken = False
@@ -192,7 +192,7 @@ def test_an_embedder_that_fails_leaves_nothing_half_formed(opener: Callable[...,
 
 
 def test_two_facts_need_no_model(opened: Opened) -> None:
-    """Nor are two: they are the observations, unless the settings ask for more."""
+    """They are the observations themselves, unless the settings require more."""
     asked = Asked([said((ALICE[0], [1]), (ALICE[1], [2]))])
     bank = opened(asked)
     tell(bank, *ALICE[:2])
@@ -205,7 +205,7 @@ def test_two_facts_need_no_model(opened: Opened) -> None:
 
 
 def test_one_fact_is_its_own_observation(opened: Opened) -> None:
-    """No model is asked to sum up a single fact."""
+    """No model is called to summarise a single fact."""
     asked = Asked(["never asked"])
     bank = opened(asked)
     (fact,) = tell(bank, ALICE[0])
@@ -214,7 +214,7 @@ def test_one_fact_is_its_own_observation(opened: Opened) -> None:
 
 
 def test_of_superseded_facts_nothing_is_left(opened: Opened) -> None:
-    """What was withdrawn ends its observation at once, and the making of them anew finds nothing to sum up."""
+    """A withdrawn fact ends its observation at once, and the update finds nothing to summarise."""
     bank = opened(Asked(["never asked"]))
     tell(bank, "Alice lives in Paris near the canal")
     bank.tasks.settle()
@@ -226,7 +226,7 @@ def test_of_superseded_facts_nothing_is_left(opened: Opened) -> None:
 
 
 def test_a_superseded_fact_is_not_shown_to_the_model(opened: Opened) -> None:
-    """Only what holds is summed up."""
+    """Only valid facts are summarised."""
     answers = [
         said(*OBSERVED),
         said(("Alice works at Mozilla", [5]), *((text, [n]) for n, text in enumerate(ALICE[1:3], 1))),
@@ -255,7 +255,7 @@ def test_the_same_again_is_the_same_rows(opened: Opened) -> None:
 
 
 def test_facts_of_different_tags_are_never_mixed(opened: Opened) -> None:
-    """Who may not see a fact sees nothing of it in a summary, and the model is never shown both."""
+    """A summary contains nothing of a fact that its reader may not see, and the model is never shown both."""
 
     def by_group() -> Any:
         shown = asked.shown[-1]
@@ -274,7 +274,7 @@ def test_facts_of_different_tags_are_never_mixed(opened: Opened) -> None:
 
 
 def test_who_the_agent_is_changes_nothing(opened: Opened) -> None:
-    """The prompt is the same to the byte whatever the profile says: observations are nobody's opinion."""
+    """The prompt is the same to the byte whatever the profile is, because observations are neutral."""
     seen = set()
     for profile in (
         BankProfile(),
@@ -291,7 +291,7 @@ def test_who_the_agent_is_changes_nothing(opened: Opened) -> None:
 
 
 def test_the_system_message_is_one_prefix_for_all(opened: Opened) -> None:
-    """Services can cache it: no name, fact or number of this entity stands in it."""
+    """Services can cache it: it contains no name, fact or number of the entity."""
     asked = Asked([said()])
     bank = opened(asked, fewest_facts=2)
     tell(bank, *ALICE)
@@ -303,7 +303,7 @@ def test_the_system_message_is_one_prefix_for_all(opened: Opened) -> None:
 
 
 def test_a_fact_edited_while_the_model_writes_is_read_again(opened: Opened) -> None:
-    """The answer of before the change is not stored; the model is asked again, shown what the fact says now."""
+    """The answer from before the edit is not stored; the model is called again with the fact's new text."""
 
     def first() -> Any:
         bank.edit(facts[3], text="Alice joined Google in 2021")
@@ -320,7 +320,7 @@ def test_a_fact_edited_while_the_model_writes_is_read_again(opened: Opened) -> N
 
 
 def test_a_fact_forgotten_while_the_model_writes_does_not_come_back(opened: Opened) -> None:
-    """An erasure takes the task back: its answer is dropped, and what is made anew knows nothing of the fact."""
+    """An erasure revokes the task: its answer is dropped, and the next summary is made without the fact."""
 
     def first() -> Any:
         bank.forget(unit=facts[3])
@@ -337,7 +337,7 @@ def test_a_fact_forgotten_while_the_model_writes_does_not_come_back(opened: Open
 
 
 def test_forgetting_a_fact_leaves_nothing_of_it(opened: Opened, tmp_path: Path) -> None:
-    """Neither in an observation, nor in a task, nor in what a model is shown, nor in a file."""
+    """Neither observations, tasks, prompts nor files contain it."""
     kept = "Alice keeps the code zyxquorl in a drawer"
     asked = Asked([said(*OBSERVED, (kept, [6])), said(*OBSERVED)])
     bank = opened(asked, REAL, tmp_path / "data")
@@ -355,7 +355,7 @@ def test_forgetting_a_fact_leaves_nothing_of_it(opened: Opened, tmp_path: Path) 
 
 
 def test_retained_observations_are_left_alone(opened: Opened) -> None:
-    """What a caller gave as an observation is neither shown to the model nor removed with what was made."""
+    """A caller's observations are neither shown to the model nor removed with the generated ones."""
     given = "Alice was introduced to the team as the lead"
     asked = Asked([said(*OBSERVED)])
     bank = opened(asked)

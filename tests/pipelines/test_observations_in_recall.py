@@ -1,4 +1,4 @@
-"""Observations made from facts, as a recall shows them: with what they stand on, and never longer than it holds."""
+"""Generated observations in a recall: with their source facts, and only while they are valid."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MADE = {BAKER: ("bakery", "rye"), LENDER: ("lamp",)}
 
 
 def tell(bank: MemoryBank, keys: Sequence[str], **options: Any) -> dict[str, str]:
-    """Retain some of what was told, a message each; unit ids by key."""
+    """Retain some of the facts, one message each; unit ids by key."""
     found = {}
     for key in keys:
         fact = {"what": TOLD[key], "entities": [ANNA], "sources": [key]}
@@ -43,7 +43,7 @@ def tell(bank: MemoryBank, keys: Sequence[str], **options: Any) -> dict[str, str
 
 
 def make(bank: MemoryBank, ids: Mapping[str, str], made: Mapping[str, tuple[str, ...]] = MADE) -> None:
-    """Write observations of Anna Berg, with the facts they stand on, as the handler of the task would."""
+    """Write observations of Anna Berg with their source facts, as the task's handler does."""
     context, embedder = bank._target._context, HashEmbedder()
     (anna,) = context.ledger.entities.find(bank.name, normalise_name("Anna Berg"))
     units, facts = [], {}
@@ -84,14 +84,14 @@ def bank(light: Hindsight) -> MemoryBank:
 
 @pytest.fixture
 def ids(bank: MemoryBank) -> dict[str, str]:
-    """Three facts of Anna Berg, two observations of her."""
+    """Three facts about Anna Berg, and two observations of her."""
     told = tell(bank, list(TOLD))
     make(bank, told)
     return told
 
 
 def shown(found: RecallResult) -> set[str]:
-    """The observations shown beside the memories."""
+    """The observations returned beside the memories."""
     return {item.text for entity in found.entities for item in entity.observations}
 
 
@@ -100,7 +100,7 @@ def asked(bank: MemoryBank, **options: Any) -> RecallResult:
 
 
 def test_what_was_made_of_an_entity_comes_beside_its_memories(bank: MemoryBank, ids: dict[str, str]) -> None:
-    """Under a budget of its own, never among the memories, and current."""
+    """They have a separate budget, are never among the memories, and are current."""
     found = asked(bank)
     assert shown(found) == set(MADE)
     assert {item.text for item in found.units} == set(TOLD.values())
@@ -111,7 +111,7 @@ def test_what_was_made_of_an_entity_comes_beside_its_memories(bank: MemoryBank, 
 
 
 def test_a_new_fact_marks_what_is_there(bank: MemoryBank, ids: dict[str, str]) -> None:
-    """What is known still holds, and a reader sees that more has been said since."""
+    """Its content is still valid, and a reader sees that newer facts exist."""
     bank.retain("Anna Berg sold a loaf.", facts=[{"what": "Anna Berg sold a loaf.", "entities": [ANNA]}])
     found = asked(bank)
     assert shown(found) == set(MADE)
@@ -123,14 +123,14 @@ def test_a_new_fact_marks_what_is_there(bank: MemoryBank, ids: dict[str, str]) -
 
 
 def test_a_retained_observation_is_never_stale(bank: MemoryBank) -> None:
-    """Nobody makes it anew."""
+    """Retained observations are not updated."""
     seen = {"what": LENDER, "fact_type": "observation", "entities": [ANNA]}
     bank.retain("x", facts=[{"what": TOLD["lamp"], "entities": [ANNA]}, seen])
     assert [(entity.stale, shown(asked(bank))) for entity in asked(bank).entities] == [(False, {LENDER})]
 
 
 def withdrawn(bank: MemoryBank, unit: str) -> None:
-    """A message that takes a fact back."""
+    """A message that withdraws a fact."""
     fact = {"what": "Anna Berg gave the bakery up.", "entities": [ANNA], "invalidates": [TOLD["bakery"]]}
     bank.retain("She gave it up.", facts=[fact], timestamp="2024-06-01")
     assert bank.get(unit).closed_at
@@ -155,7 +155,7 @@ WITHDRAWALS: dict[str, Callable[[MemoryBank, str], object]] = {
 )
 @pytest.mark.parametrize("how", WITHDRAWALS)
 def test_a_summary_does_not_outlive_what_it_says(bank: MemoryBank, ids: dict[str, str], how: str) -> None:
-    """At once, and not only once it is made anew; what stands on other facts stays, unless a fact was erased."""
+    """It ends at once, not only with the update; one based on other facts stays, unless a fact was erased."""
     WITHDRAWALS[how](bank, ids["bakery"])
     found = asked(bank, types=list(FactType))
     assert BAKER not in {item.text for item in found.units} | shown(found)
@@ -169,7 +169,7 @@ def test_a_summary_does_not_outlive_what_it_says(bank: MemoryBank, ids: dict[str
 
 
 def test_a_summary_is_not_shown_of_a_time_before_its_facts(bank: MemoryBank, ids: dict[str, str]) -> None:
-    """As of a moment, an observation is shown once all it stands on had been said."""
+    """With `as_of`, an observation is shown if all its source facts had been mentioned by then."""
     for moment, expected in {
         "2024-05-01T12:00": set(),
         "2024-05-02T12:00": {BAKER},
@@ -186,7 +186,7 @@ def test_a_summary_is_not_shown_of_a_time_before_its_facts(bank: MemoryBank, ids
 def test_a_summary_is_not_shown_of_a_time_at_which_its_fact_was_withdrawn(
     light: Hindsight, bank: MemoryBank
 ) -> None:
-    """A fact that was closed for a while and is valid again was not true in between, and nor was what was made of it since."""
+    """A fact that was closed for a while and is valid again was not true in between, and neither were its observations."""
     ids = tell(bank, list(TOLD))
     withdrawn(bank, ids["bakery"])
     bank.restore(ids["bakery"])
@@ -201,7 +201,7 @@ def test_a_summary_is_not_shown_of_a_time_at_which_its_fact_was_withdrawn(
 
 
 def test_tags_hold_for_what_was_made(bank: MemoryBank) -> None:
-    """Another's observations stay hidden, as their facts do."""
+    """Observations of other tags stay hidden, like their facts."""
     make(bank, tell(bank, list(TOLD), tags=["anna"]))
     assert shown(asked(bank, tags=["anna"])) == set(MADE)
     bank.retain("Anna Berg waved.", facts=[{"what": "Anna Berg waved.", "entities": [ANNA]}], tags=["tom"])

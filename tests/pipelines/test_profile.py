@@ -269,7 +269,7 @@ def test_history_tells_every_change_and_restore_goes_back(light: Hindsight, cloc
 @every_row(
     ("number", "message"),
     [
-        (2, "number: there is no change 2. Pass a number from profile.history"),
+        (2, "number: the profile has no change number 2. Pass a number from profile.history"),
         (0, "number: 0 is"),
         (-1, "number: -1 is"),
         ("1", "number: '1' is not a whole number"),
@@ -312,7 +312,7 @@ WORD = "zarzuela"
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 @pytest.mark.parametrize("gone", ["forget_history", "forget_bank"])
 def test_a_forgotten_history_is_in_no_file(opener: Opener, tmp_path: Path, gone: str) -> None:

@@ -159,7 +159,7 @@ VERBS: Calls = {
     **options("forget", SELECTORS, dry_run=True),
     **options("forget", "dry_run", window=("1800", "1801")),
     **options("forget", "tags", before="1800-01-01", dry_run=True),
-    **options("units", f"{FILTERS} newest_first limit cursor"),
+    **options("units", f"{FILTERS} newest_first limit offset cursor"),
     **options("iterate_units", FILTERS),
     **options("records.list", f"{RECORDS} include_invalidated"),
     **options("records.aggregate", "how"),

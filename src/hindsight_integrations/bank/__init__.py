@@ -1,4 +1,4 @@
-"""The methods of a bank: the core methods, and one file for each namespace."""
+"""The methods of a bank. Each namespace (`bank.items`, `bank.opinions`, ...) has a file of its own."""
 
 from hindsight_integrations.bank.context import BankContext, check_writable
 from hindsight_integrations.bank.memory_bank import AsyncMemoryBank

@@ -22,9 +22,9 @@ from hindsight_integrations.validation.arguments import ExportTarget, checked_fi
 FORMAT, VERSION = "hindsight-memory-archive", 1
 # Name of the format in versions 1 to 6, which only development versions wrote.
 DEVELOPMENT_FORMAT = "hindsight-archive"
-# Maximum characters of a line. A task of four million characters fits, even if each is escaped as twelve.
+# Maximum characters of a line; a task of four million characters fits, even if each is escaped as twelve.
 LONGEST_LINE = 2**26
-LINE = "the line"  # field name in errors about a whole line
+LINE = "the line"  # the field named in errors about a whole line
 
 
 def write_archive(file: IO[str], rows: Iterable[ArchiveRow]) -> int:
@@ -245,7 +245,7 @@ def _reading(source: Path | IO[str]) -> Iterator[IO[str]]:
             yield file
     elif hasattr(source, "readline"):
         yield source
-    else:  # invalid Unicode is detected when the copy is read
+    else:  # the copy is decoded, and invalid Unicode detected, when it is read
         with TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="\n") as copy:
             copyfileobj(source, copy)
             copy.seek(0)

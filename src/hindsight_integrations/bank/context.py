@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 class BankContext:
-    """A bank, whether its indexes are open or not.
+    """A bank with its services and access to its indexes, which may be closed at first.
 
     Args:
         header: header of the bank. Only its name and generation are used, because these never change.
@@ -34,8 +34,8 @@ class BankContext:
 
     Attributes:
         services: services of the engine, whose workers raise BankForgotten once the bank is forgotten.
-        view_services: the engine's services without that check, for work on a view or in a transaction, which itself detects
-            that another process has forgotten the bank.
+        view_services: the engine's services without that check, for work on a view or in a transaction, where
+            a forgotten bank is detected anyway.
     """
 
     def __init__(self, header: BankHeader, banks: OpenBanks, services: Services) -> None:
@@ -68,7 +68,7 @@ class BankContext:
     def catch_up(self) -> None:
         """Apply committed changes to the indexes. Writer thread only.
 
-        If the server of a shared ledger cannot be reached, the next call catches up; committed changes are safe.
+        If the server of a shared ledger cannot be reached, the changes are applied by the next call.
         """
         try:
             self.projection.catch_up()

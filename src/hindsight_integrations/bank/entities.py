@@ -25,7 +25,7 @@ from hindsight_integrations.validation.limits import (
 
 MAX_NAME = 512  # maximum number of characters of an entity's name
 
-Entities: TypeAlias = list[Entity]  # inside the class, `list` is the method
+Entities: TypeAlias = list[Entity]  # an alias, because `list` is a method of the class below
 Changes: TypeAlias = list[EntityChange]
 
 
@@ -171,7 +171,7 @@ class AsyncEntities(BankVerbs):
             )
         texts = services.ledger.entities.mention_texts(bank.name, entity.id)
         units = tuple(unit for unit, text in texts if normalise_name(text) in wanted)
-        # The name alone does not determine the id, because another entity may have the same name and type.
+        # Not derived from the name alone, because another entity may have the same name and type.
         seed = "\x1e".join(("split", bank.name, entity.id, *wanted))
         split = EntitySplit(entity.id, str(uuid.uuid5(NAMESPACE, seed)), names[0].strip(), wanted, units)
         return services.ledger.entities.split(bank.name, split, services.clock.now())

@@ -38,10 +38,9 @@ from hindsight_integrations.validation.items import (
 )
 from hindsight_integrations.validation.limits import MAX_QUERY, checked_count, checked_list, checked_words
 
-# Maximum characters of a piece of a text: about 400 tokens, because common embedders read at most 512.
+# Maximum characters of a piece of a text: about 400 tokens; common embedders read at most 512.
 PIECE = 1_500
-# Number of replaced or deleted values and texts after which the files are scrubbed (rewritten without the deleted bytes),
-# which takes seconds for 100,000 texts.
+# Number of replaced or deleted values and texts after which the files are rewritten without them.
 SCRUB_AFTER = 1_000
 ATTEMPTS = 5
 """Maximum number of commits; a commit fails if another process deletes a text that was read before."""
@@ -166,7 +165,7 @@ def finish_scrub(bank: BankContext) -> bool:
         return bank.services.ledger.erasure.scrub() is Scrub.CLEAN and not bank.problems()
     except LedgerFailed:
         return (
-            # The disk is full. Search no longer returns the items; the next scrub or opening removes their bytes.
+            # The disk is full. Search does not return the items; the next scrub or opening removes their bytes.
             False
         )
 

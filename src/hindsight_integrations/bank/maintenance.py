@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NoReturn
@@ -13,8 +14,11 @@ import numpy as np
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
 from hindsight_integrations.bank.entities import entities_named, entity_named
+from hindsight_integrations.bank.open_banks import OpenBanks
 from hindsight_integrations.bank.unit_changes import stored_unit
+from hindsight_integrations.config import RetentionConfig
 from hindsight_integrations.errors import (
+    BankNotFound,
     InvalidRequest,
     LedgerFailed,
     LedgerUnreachable,
@@ -40,13 +44,13 @@ from hindsight_integrations.model.erasure import (
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind
+from hindsight_integrations.services import Services
 from hindsight_integrations.validation.arguments import checked_unit_id
 
 _MINE = re.compile(r"(?:my|our|mein|meine[nmrs]?|unser|unsere[nmrs]?|mi|mis|nuestr[oa]s?)\b", re.IGNORECASE)
-# Number of memories nearest to the description that semantic search and keyword search each return as candidates.
+# Number of candidates for a description from semantic search, and as many from keyword search.
 LOOKED_AT = 200
-# Minimum share of the description's words, names excluded, that a memory must contain. The threshold is high, because
-# erasure is irreversible.
+# Minimum share of the description's words, without names, in a memory; high, because erasure is final.
 NAMED = 0.75
 LONGEST_NAME = 4  # maximum number of words of a name
 MOST = 50  # maximum number of memories that a description may match
@@ -179,7 +183,7 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     try:
         scrubbed = ledger.erasure.scrub() is Scrub.CLEAN
     except LedgerFailed:
-        # The disk is full. The memories are erased; the next erasure or opening removes their bytes from the files.
+        # The disk is full. The memories are erased; the next erasure or opening removes their bytes.
         scrubbed = False
     return replace(receipt, files_clean=scrubbed and healthy, copies=_confirmed(bank, receipt.copies))
 
@@ -188,7 +192,7 @@ def _confirmed(bank: BankContext, copies: tuple[BankCopy, ...]) -> tuple[BankCop
     """Return the current state of a bank's copies, after this process has confirmed its own."""
     try:
         return bank.services.ledger.copies.of(bank.name) if copies else ()
-    except LedgerUnreachable:  # the erasure is committed; report the copies as of that commit, as unconfirmed
+    except LedgerUnreachable:  # report the copies as of the committed erasure
         return copies
 
 
@@ -228,7 +232,7 @@ def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
         return erasure
     ledger = bank.services.ledger
     if not erasure.names and not entities_named(ledger, bank.name, erasure.entity):
-        # No entity has the name, but texts and turns may contain it ("LH100").
+        # No entity has this name, but texts and turns may contain it ("LH100").
         name = normalise_name(erasure.entity)
         told = (*erasure.told, name) if looks_like_a_name(erasure.entity) else erasure.told
         return replace(erasure, entity=NOBODY, names=(name,), told=told)
@@ -244,7 +248,7 @@ def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
     if alike := {name: count for name, count in written.items() if name not in exact}:
         own = {name: written[name] for name in entity.names if name in exact}
         _refuse(entity, own, alike)
-    # Extraction may miss a name, for example at the start of a sentence, so the entity's unique names are searched in texts.
+    # Extraction may miss a name, for example at the start of a sentence, so unambiguous names are searched in texts.
     own_alone = (name for name in exact if len(entities_named(ledger, bank.name, name)) == 1)
     return replace(erasure, entity=entity.id, told=tuple(dict.fromkeys((*erasure.told, *own_alone))))
 
@@ -327,3 +331,13 @@ def forget_expired(bank: BankContext) -> int:
     ages |= {tag: timedelta(days=days) for tag, days in settings.tags.items()}
     chosen = (Erasure(before=now - age, tags=(tag,) if tag else ()) for tag, age in ages.items())
     return sum(len(erased(bank, erasure).unit_ids) for erasure in chosen)
+
+
+async def forget_expired_everywhere(services: Services, banks: OpenBanks) -> None:
+    """Erase memories past their retention period, in all banks."""
+    if services.config.retention == RetentionConfig():
+        return
+    for header in await services.workers.read(services.ledger.banks):
+        with suppress(BankNotFound):  # the bank was forgotten after the names were read
+            context = BankContext(header, banks, services)
+            await context.services.workers.write(forget_expired, context)

@@ -83,7 +83,7 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def mental_models(self) -> AsyncMentalModels:
-        """Standing questions with stored answers: create, get, list, refresh, delete."""
+        """Questions with stored answers: create, get, list, refresh, delete."""
         return AsyncMentalModels(self._context)
 
     @property
@@ -98,7 +98,7 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def threads(self) -> AsyncThreads:
-        """Conversations that grow and fork: follow."""
+        """Follow conversations that continue and fork: follow."""
         return AsyncThreads(self._context)
 
     @property

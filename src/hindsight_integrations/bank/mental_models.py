@@ -137,7 +137,7 @@ def _near(
     return tuple(shown)
 
 
-Directives: TypeAlias = tuple[Directive, ...]  # inside the class, `list` is the method
+Directives: TypeAlias = tuple[Directive, ...]  # an alias, because `list` is a method of the class below
 
 
 class AsyncDirectives(BankVerbs):
@@ -194,11 +194,11 @@ class AsyncDirectives(BankVerbs):
 
 TEXT_TOKENS = 1_024  # default limit of a mental model's text in tokens
 
-MentalModels: TypeAlias = tuple[MentalModel, ...]  # inside the class, `list` is the method
+MentalModels: TypeAlias = tuple[MentalModel, ...]  # an alias, because `list` is a method of the class below
 
 
 class AsyncMentalModels(BankVerbs):
-    """Standing questions with stored answers, which `reflect` shows to the model for related questions."""
+    """Questions that are answered in advance. `reflect` shows the stored answers to the model for related questions."""
 
     namespace = "mental_models"
 

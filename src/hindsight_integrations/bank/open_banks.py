@@ -22,7 +22,7 @@ from hindsight_integrations.model.profile import BankProfile
 
 
 class Places:
-    """A fair semaphore whose waiters may run on different event loops.
+    """A semaphore that serves waiters in order of arrival; they may run on different event loops.
 
     Args:
         most: maximum number of places taken at the same time, at least 1.
@@ -67,7 +67,7 @@ logger = logging.getLogger("hindsight_integrations")
 
 @dataclass(slots=True, eq=False)
 class _OpenBank:
-    """A bank with open indexes, and how many calls lease it."""
+    """A bank with open indexes, and the number of calls that lease it."""
 
     header: BankHeader
     projection: BankProjection
@@ -76,7 +76,7 @@ class _OpenBank:
 
 @dataclass(slots=True, eq=False)
 class _Lease:
-    """The lease of a bank by one call. If `ended`, the call was cancelled and must not get a bank any more."""
+    """One call's lease of a bank. `ended` means that the call was cancelled and must not get a bank."""
 
     bank: _OpenBank | None = None
     has_place: bool = False
@@ -86,17 +86,19 @@ class _Lease:
 class OpenBanks:
     """The open banks of an engine. Banks are opened on demand; beyond `most`, the least recently used is closed.
 
-    A bank's indexes (its projection) are opened, closed and written only on the bank's lane, a queue of jobs that run one after
-    another (with a single writer, the writer thread). At most `most` banks are leased at the same time; further callers wait. A
-    job on a lane never waits for a place, so it may exceed the limit by one bank.
+    A bank's indexes (its projection) are opened, closed and written only on the bank's lane, a queue whose
+    jobs run one after another (with a single writer, on the writer thread). At most `most` banks are leased
+    at the same time; further callers wait. A job on a lane never waits for a place, so it may exceed the
+    limit by one bank.
 
     Args:
         ledger: the ledger that lists the banks.
         workers: the engine's workers.
-        project: creates the projection of a bank, not opened yet, for a registered copy; its last argument runs the
-            projection's work in the background.
+        project: creates the projection of a bank, not opened yet, for a registered copy; its last argument
+            runs the projection's work in the background.
         most: maximum number of open banks, at least 1.
-        holder: who holds the copies of a shared ledger's banks; None if copies are not registered.
+        holder: the holder under which copies of a shared ledger's banks are registered; None if copies are
+            not registered.
     """
 
     def __init__(
@@ -171,7 +173,7 @@ class OpenBanks:
         Runs on the writer thread only. If the block fails, the bank still exists and is reopened on demand.
         """
         projection = self.opened(header)
-        self._forgotten.add(header.generation)  # first, so that no method reads the emptied indexes
+        self._forgotten.add(header.generation)  # before emptying the indexes, so that no method reads them
         with ExitStack() as on_failure:
             on_failure.callback(self._forgotten.discard, header.generation)
             on_failure.callback(projection.close)
@@ -278,7 +280,7 @@ class OpenBanks:
         return bank
 
     def _continue(self, key: str, projection: BankProjection) -> None:
-        """Load a bank's indexes on a thread for reads, then let the bank's lane write what the vector index lacks."""
+        """Load a bank's indexes on a reader thread; then write the vectors missing from the index, on the bank's lane."""
         with suppress(EngineClosed):
             loaded = self._workers.queued_read(projection.load)
             loaded.add_done_callback(lambda _: self._continue_on_lane(key, projection))
@@ -299,7 +301,7 @@ class OpenBanks:
             if bank is None or lease.ended or not (bank.leases or lease.has_place):
                 return None
             if not bank.leases:
-                lease.has_place = False  # the place now belongs to the bank
+                lease.has_place = False  # the place belongs to the bank from now on
             bank.leases += 1
             lease.bank = bank
             return bank
@@ -314,13 +316,13 @@ class OpenBanks:
             self._places.give_back()
 
     def _make_room(self) -> None:
-        """Close the least recently used idle banks, each on its own lane, so that one more bank can be opened."""
+        """Close the least recently used idle banks, each on its own lane, to make room for another bank."""
         with self._lock:
             idle = [bank.header for bank in self._open.values() if not bank.leases]
             surplus = idle[: max(0, len(self._open) + 1 - self._most)]
         for header in surplus:
             if self._workers.one_writer:
-                self._close_idle(header)  # we are on the thread that would run the job
+                self._close_idle(header)  # not queued, because this thread would run the job
             else:
                 self._workers.queued(header.key, self._close_idle, header)
 

@@ -30,7 +30,7 @@ from hindsight_integrations.validation.limits import checked_count, checked_tags
 
 MAX_REVISION = 2**63 - 1  # the largest integer that the ledger can store
 
-Opinions: TypeAlias = list[Opinion]  # inside the class, `list` is the method
+Opinions: TypeAlias = list[Opinion]  # an alias, because `list` is a method of the class below
 Trajectory: TypeAlias = tuple[ConfidenceChange, ...]
 
 
@@ -105,9 +105,7 @@ class AsyncOpinions(BankVerbs):
         opinion = opinion_of(log, as_of=moment, as_of_revision=revision)
         if opinion is None:
             reason = f"{shown(opinion_id)} had not been formed by then"
-            raise InvalidRequest(
-                "as_of", reason, f"It was formed on {log.formed_at}, in revision {log.revision}."
-            )
+            raise InvalidRequest("as_of", reason, f"Use {log.formed_at}, revision {log.revision}, or later.")
         return opinion
 
     async def history(

@@ -118,7 +118,7 @@ class AsyncProfile(BankVerbs):
         """
         return await self._context.services.workers.write(_history_forgotten, self._context)
 
-    if not TYPE_CHECKING:  # type checkers must still report that the namespace is not callable
+    if not TYPE_CHECKING:  # so that type checkers report a call of the namespace
 
         def __call__(self) -> NoReturn:
             """Raise an error that points to `profile.get`."""
@@ -164,7 +164,7 @@ def _restored(bank: BankContext, number: int) -> None:
     change = ledger.profiles.change(bank.name, number)
     if change is None:
         raise InvalidRequest(
-            "number", f"there is no change {number}", "Pass a number from profile.history()."
+            "number", f"the profile has no change number {number}", "Pass a number from profile.history()."
         )
     _set_profile(bank, change.profile, None, f"restored {number}")
 

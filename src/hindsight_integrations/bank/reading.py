@@ -102,7 +102,7 @@ def _counts(result: RetainResult | RecallResult | Reflection) -> dict[str, int]:
         case Reflection():
             counts = {"memories": len(result.units), "opinions": len(result.opinions)}
         case RetainResult():
-            values = retained_values(result)  # includes messages that were waiting
+            values = retained_values(result)  # counts messages that were waiting, too
             counts = {"created": values["created"], "queued": len(result.queued) + len(result.parked)}
             return counts | {name: values[name] for name in ("calls", "tokens_in", "tokens_out")}
     return counts | {"calls": result.calls, "tokens_in": result.tokens_in, "tokens_out": result.tokens_out}
@@ -130,8 +130,8 @@ def _span(name: str, bank: str) -> Iterator[Callable[[dict[str, int]], Any]]:
 
 
 LARGEST_PAGE = 10_000
-# Page size of `iterate_units`: small enough to limit memory use, large enough to amortise the masks that are computed
-# for each page.
+MOST_SKIPPED = 10_000_000
+# Page size of `iterate_units`: limits memory use, but each page costs the computation of its masks.
 UNITS_A_PAGE = 1_000
 
 
@@ -152,6 +152,7 @@ class ListingVerbs(BankVerbs):
         include_invalidated: bool = False,
         newest_first: bool = False,
         limit: int = 100,
+        offset: int = 0,
         cursor: str | None = None,
     ) -> UnitPage:
         """List every matching memory, page by page, ordered by time of the event (else of the mention), oldest first.
@@ -173,6 +174,8 @@ class ListingVerbs(BankVerbs):
             include_invalidated: also list invalid memories; with `as_of`, all memories mentioned by then.
             newest_first: reverse the order.
             limit: maximum number of memories per page, up to 10,000.
+            offset: number of matching memories to skip, up to 10,000,000. Unlike a cursor, it counts memories that were added
+                since the previous page.
             cursor: cursor from the previous page; None for the first page.
 
         Raises:
@@ -192,13 +195,14 @@ class ListingVerbs(BankVerbs):
             newest_first=bool(newest_first),
         )
         most = checked_count(limit, "limit", most=LARGEST_PAGE)
+        skipped = checked_count(offset, "offset", least=0, most=MOST_SKIPPED)
         async with self._context.viewing() as view:
             mentioning = None
             if entity is not None:
                 entity_id, mentioning = await read(self._mentioning, checked_text(entity, "entity", MAX_NAME))
                 wanted = replace(wanted, entity=entity_id)
             after = None if cursor is None else place_of(cursor, self._context.name, wanted)
-            return await read(find_page, view, wanted, mentioning, after=after, limit=most)
+            return await read(find_page, view, wanted, mentioning, after=after, offset=skipped, limit=most)
 
     async def iterate_units(
         self,
@@ -422,7 +426,7 @@ def recall_query(query: str, options: RecallOptions, bank: BankContext) -> Recal
 
 
 def _budget(wanted: object, tokens: object, what: str) -> int:
-    """Validate and return the token budget of an optional part of the result; return 0 if the part is not requested."""
+    """Validate and return the token budget of an optional part of the result; 0 if the part is not requested."""
     return checked_count(tokens, f"max_{what}_tokens") * bool(wanted)
 
 
@@ -451,7 +455,7 @@ async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
 
 
 async def _turns_extracted(bank: BankContext, view: BankView, projection: BankProjection) -> bool:
-    """Return whether a turn in the view was extracted during the recall; the result may then lack the turn and its facts."""
+    """Return whether a turn in the view was extracted during the recall, so that the result may lack the turn and its facts."""
     turns = view.columns.ids[view.columns.waiting]
     services = bank.view_services
     if not len(turns) or await services.workers.read(services.ledger.revision, bank.name) == view.revision:

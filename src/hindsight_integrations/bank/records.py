@@ -24,7 +24,7 @@ from hindsight_integrations.validation.arguments import checked_instant, checked
 from hindsight_integrations.validation.limits import checked_list, checked_tags, checked_text
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
-Categories: TypeAlias = list[RecordCategory]  # inside the class, `list` is the method
+Categories: TypeAlias = list[RecordCategory]  # an alias, because `list` is a method of the class below
 
 
 class AsyncRecords(BankVerbs):

@@ -66,7 +66,7 @@ def from_json(kind: type[T], given: object) -> T:
     try:
         value: T = _adapter(kind).validate_python(given)
     except ValidationError as error:
-        # The error's text is omitted, because it quotes the input, which contains memories.
+        # Without the error's text, which quotes the input and thus memories.
         reason = f"it is not the {kind.__name__} of a reflection made by this version"
         raise InvalidRequest("state", reason, "Ask the question again.") from error.with_traceback(None)
     return value
@@ -116,7 +116,7 @@ def plain_move(number: int, move: OpinionMove) -> Plain:
 
 
 def plain_relations(relations: Relations) -> list[Plain]:
-    """Convert relations to rows, one per compared pair. If the model's answer for a pair was unusable, the row has only the pair."""
+    """Convert relations to rows, one for each compared pair; a pair without a usable answer has no relation in its row."""
     rows = []
     for new, held in sorted(relations.asked):
         related = relations.found.get((new, held))
@@ -194,17 +194,17 @@ COSTS = ("calls", "tokens_in", "tokens_out")
 
 @dataclass(frozen=True, slots=True)
 class Underway:
-    """The form of `ReflectState` that can be stored: with its question, without data that no later stage reads.
+    """A stored `ReflectState`: with its question, and without data that no later stage reads.
 
     Attributes:
         query: the question.
         asked_at: time of the question (aware UTC).
-        operation: idempotency key that keeps a retry from forming opinions twice; may be empty.
+        operation: idempotency key, so that a retry does not form opinions twice; may be empty.
         revision: revision of the bank before the recall.
-        best: the best recalled memories, up to the number that an extractive answer quotes.
+        best: the best recalled memories, as many as an extractive answer quotes.
         confidence: probability that the recalled memories contain the answer, in [0, 1].
-        models: mental models shown to the model, for an answer in a single call. In an agentic reflection, these and the
-            memories of the next three fields are part of the conversation instead.
+        models: mental models shown to the model, for an answer in a single call. In an agentic reflection,
+            these and the memories of the next three fields are part of the conversation instead.
         observations: observations shown to the model, for an answer in a single call.
         facts: facts shown to the model, for an answer in a single call.
         beliefs: beliefs shown to the model, for an answer in a single call.
@@ -287,7 +287,7 @@ class AnswerState:
     Attributes:
         query: the question.
         asked_at: time of the question (aware UTC).
-        operation: idempotency key that keeps a retry from forming opinions twice; may be empty.
+        operation: idempotency key, so that a retry does not form opinions twice; may be empty.
         revision: revision of the bank before the recall.
         reflection: the answer.
         candidates: the opinions that may be stored.
@@ -521,7 +521,7 @@ def _approved(
 
 
 def _refused(moves: Iterable[Mapping[str, Any]], kept: Mapping[int, ProposedOpinion]) -> list[StageState]:
-    """Return the outcomes of the candidates that were not approved. Candidates that would have changed nothing are not marked as refused."""
+    """Return the outcomes of the candidates that were not approved; a candidate without an effect keeps its outcome."""
     refused = {
         "outcome": OpinionOutcome.REFUSED.value,
         "opinion_id": None,

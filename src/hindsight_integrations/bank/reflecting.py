@@ -83,8 +83,8 @@ from hindsight_integrations.validation.limits import (
 from hindsight_integrations.validation.options import accept_options
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
-CANDIDATES = 20  # maximum number of similar names compared with an unknown name
-MOST_NAMED = 5  # maximum number of similar names listed in the error
+CANDIDATES = 20  # maximum number of names compared with an unknown name
+MOST_NAMED = 5  # maximum number of similar names in the error
 TURNS_A_READ = 100  # number of turns per ledger query
 
 

@@ -41,22 +41,22 @@ from hindsight_integrations.services import Services
 
 logger = logging.getLogger("hindsight_integrations")
 
-# Duration of a lease, which is renewed while a handler runs. If the process is killed, the task is available again after it.
+# Duration of a lease, which is renewed while a handler runs; after a kill, the task is free again.
 LEASE = timedelta(seconds=60)
-RENEWALS = 3  # number of renewals per lease duration, so that two of them may fail
-# Number of attempts after which a task is DEAD. With delays that double up to an hour, this takes about six hours.
+RENEWALS = 3  # number of renewals in the duration of a lease, so that two may fail
+# Number of attempts after which a task is DEAD: about six hours, with delays that double up to an hour.
 MAX_ATTEMPTS = 12
 REASON_CHARACTERS = 500
 
 FIRST_DELAY, LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=1)
-# Shorter than other delays, because most outages end without intervention.
+# Shorter than other delays, because most outages end soon.
 LONGEST_OUTAGE_DELAY = timedelta(minutes=5)
 
 NOT_THE_TASKS_FAULT = (ModelUnavailable, ModelRefused, EmbedderMismatch)
 """Errors after which an attempt is not counted, because the task did not cause them."""
 
 HOPELESS = BackgroundRefused
-"""An error that would recur at every attempt. The task is DEAD immediately, and its reason includes the remedy."""
+"""An error that would recur in every attempt. The task is DEAD immediately, and its reason includes the remedy."""
 
 Handler: TypeAlias = Callable[[Task], Awaitable[Settled]]
 """Function that runs a task and returns its outcome. Its last await commits the effect and completes the task."""
@@ -112,7 +112,7 @@ async def lease_task(
     try:
         return await asyncio.shield(leasing)
     except asyncio.CancelledError:
-        if task := await leasing:  # the caller was cancelled and cannot run the task
+        if task := await leasing:  # the caller was cancelled, and cannot run the task
             await services.workers.write(give_back, task, services.ledger.tasks)
         raise
 
@@ -140,7 +140,7 @@ async def run_task(
         EngineClosed: the engine was closed during the run; the lease will expire.
         BankForgotten: the bank was forgotten before the failure could be recorded.
     """
-    if task.attempts > MAX_ATTEMPTS:  # the process was killed in every attempt, so no failure was recorded
+    if task.attempts > MAX_ATTEMPTS:  # each attempt killed the process, so no failure was recorded
         reason = f"it was started {MAX_ATTEMPTS} times and never finished"
         await services.workers.write(_end_leases, task, services.ledger.tasks, reason=reason, retry_in=None)
         return TaskRun(_failing(task, reason), TaskClosed(task.id))
@@ -151,7 +151,7 @@ async def run_task(
     finally:
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
-        if not work.done():  # this coroutine was cancelled, but the work was not
+        if not work.done():  # the caller was cancelled, but the work was not
             work.cancel()
             await asyncio.wait({work})
             with suppress(EngineClosed, BankNotFound):
@@ -163,7 +163,7 @@ async def run_task(
     error = TaskClosed(task.id) if lost else work.exception()
     if error is None:
         return TaskRun(replace(work.result(), done=tuple(each.id for each in task.members)))
-    if not isinstance(error, Exception):  # interrupts propagate
+    if not isinstance(error, Exception):  # let interrupts propagate
         raise error
     return await _failed(task, error, services)
 
@@ -250,7 +250,7 @@ def settling(context: BankContext) -> Mapping[TaskKind, Handler]:
 
 
 def able_kinds(services: Services) -> frozenset[TaskKind]:
-    """Return the kinds of tasks that this engine can run. Tasks that need a missing model or are disabled stay queued."""
+    """Return the kinds of tasks that this engine can run. Disabled kinds, and those that need a missing model, stay queued."""
     unable = frozenset() if extractor_of(services) else EXTRACTION
     if services.config.observations.mode is ObservationMode.OFF:
         unable |= {TaskKind.OBSERVE}
@@ -335,7 +335,7 @@ async def extract_due(context: BankContext) -> Settled:
     return settled
 
 
-Tasks: TypeAlias = list[Task]  # `list` is a method inside the class
+Tasks: TypeAlias = list[Task]  # an alias, because `list` is a method of the class below
 
 
 class AsyncTasks(BankVerbs):

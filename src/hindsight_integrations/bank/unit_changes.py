@@ -78,7 +78,7 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
         )
     if "text" in changes:
         unit = replace(unit, tokens=bank.services.tokens.count([unit.text])[0])
-    if changes.keys() & {"text", "occurred"}:  # the compact form was derived from the old values
+    if changes.keys() & {"text", "occurred"}:  # the compact form depends on the changed values
         unit = replace(unit, compact=None)
     if unit.kind is UnitKind.DOCUMENT_ITEM:
         unit = _as_an_item(unit, changes)
@@ -147,12 +147,11 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
         if unit.closed_at is not None:
             return False
         log = transaction.units.validity(bank.name, unit_id)
-        # The clock may be behind the time of the conversation, but a memory must not become invalid before it was mentioned or
-        # restored.
+        # After the mention and the last event, even if the clock is behind the conversation's time.
         moments = [unit.mentioned_at, *(next_instant(event.effective_at) for event in log)]
         (row,) = transaction.units.row_ids(bank.name, [unit_id]).values()
         items = _items_of(transaction, bank.name, row)
-        # The document must end after items that were removed earlier: `restored` recognises the items to restore by their time.
+        # After items that were removed earlier, because `restored` selects the items to restore by time.
         moments += [next_instant(item.closed_at) for item in items if item.closed_at is not None]
         at, why = max(bank.services.clock.now(), *moments), reason or WITHDRAWN_BY_HAND
         ending = [unit_id, *(item.id for item in items if item.closed_at is None)]
@@ -212,7 +211,7 @@ def restored(bank: BankContext, unit_id: str) -> bool:
         if not log or log[-1].kind is not ValidityKind.CLOSED:
             return False
         _check_newest(transaction, bank.name, rows[unit_id], unit_id)
-        # The clock may be behind the time of the conversation, but the restoration must follow the invalidation.
+        # After the invalidation, even if the clock is behind the conversation's time.
         effective_at = max(bank.services.clock.now(), next_instant(log[-1].effective_at))
         back = [unit_id, *_ended_with(transaction, bank.name, rows[unit_id], log[-1])]
         events = (
@@ -242,7 +241,7 @@ def _ended_with(ledger: LedgerReader, bank: str, document: int, closing: Validit
 
 
 def _check_newest(ledger: LedgerReader, bank: str, row: int, unit_id: str) -> None:
-    """Reject an earlier wording of an opinion that was reworded."""
+    """Reject an opinion's wording that is not its newest."""
     opinions = ledger.opinions.of_units(bank, np.array([row], np.int64))
     for log in ledger.opinions.get(bank, list(opinions.values())):
         if (newest := log.versions[-1].unit_id) != unit_id:

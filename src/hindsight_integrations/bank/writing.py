@@ -36,7 +36,7 @@ from hindsight_integrations.validation.limits import (
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.retain_request import checked_options, retain_request
 
-BATCH_SIZE = 64  # number of items per commit, which yield a few hundred facts
+BATCH_SIZE = 64  # number of items per commit, about a few hundred facts
 
 
 class WritingVerbs(BankVerbs):

@@ -73,12 +73,12 @@ if TYPE_CHECKING:
 
 PROGRAM = "hindsight-memory"
 LEDGER = "ledger.sqlite"
-INTERRUPTED = 130  # exit code after Ctrl-C: 128 plus the number of SIGINT, as in shells
+INTERRUPTED = 130  # exit code after Ctrl-C, as in shells: 128 plus the number of SIGINT
 MESSAGES_AN_ITEM = 32
-"""Maximum number of messages per item; small enough to show progress in a long conversation."""
+"""Maximum number of messages per item; small, so that long conversations show progress."""
 ITEMS_A_COMMIT = 4
 SHOWN_ERASURES = 20  # number of memories that a dry run lists
-ALL = 10_000_000  # a limit for listing entities that no bank reaches
+ALL = 10_000_000  # a limit that no bank reaches
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 """UsageError of click, or of the copy of click that later versions of typer contain."""
@@ -656,7 +656,7 @@ def import_bank(
     from hindsight_integrations.bank.archive import read_archive
 
     with file.open(encoding="utf-8", errors="surrogateescape", newline="\n") as archive:
-        deque(read_archive(archive), maxlen=0)  # validate the archive before creating a memory
+        deque(read_archive(archive), maxlen=0)  # before creating a memory
     with _open(path) as hindsight:
         count = hindsight.bank(bank).archive.load(file)
     output().print(plain(f"imported {memories(count)} into bank {bank} of {path}"), soft_wrap=True)
@@ -790,7 +790,7 @@ async def work(
 
     check_memory(path)
     if (working := asyncio.current_task()) is not None:
-        with suppress(NotImplementedError):  # not available on Windows
+        with suppress(NotImplementedError):  # missing on Windows
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, working.cancel)
     if concurrency is not None:
         settings = opening.get("config") or HindsightConfig.from_env()
@@ -1040,7 +1040,7 @@ def check_memory(path: str | Path) -> str | Path:
 def _open(path: str | Path, *, model: str | None = None, read_only: bool = False) -> Iterator[Hindsight]:
     """Open a memory. With `read_only`, it must exist."""
     from hindsight_integrations.sync import (
-        Hindsight,  # imported here, because it takes seconds, and help and usage errors should be fast
+        Hindsight,  # imported here, because it takes seconds that help and usage errors should not need
     )
 
     if read_only:
@@ -1125,7 +1125,7 @@ def run() -> None:
     except HindsightError as error:
         _fail(advice(error), 1)
     except BrokenPipeError:
-        # The reader has closed the pipe. Redirect standard output, because Python flushes its buffer at exit.
+        # The reader closed the pipe. Redirect, because Python flushes its buffer at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except OSError as error:

@@ -165,7 +165,7 @@ def run_demo(console: Console) -> None:
         DemoOutOfDate: a request has no recorded answer.
     """
     with tempfile.TemporaryDirectory(prefix="hindsight-demo-") as folder:
-        # A copy, because the model writes requests without a recorded answer to the directory.
+        # A copy, because the model writes unrecorded requests to the directory.
         recordings = shutil.copytree(_recordings(), Path(folder) / "recordings")
         play(console, MeteredModel(RecordedModel(recordings)), Path(folder) / "memory")
 
@@ -388,7 +388,7 @@ class _Demo:
             self.line("no memory", plain(self.reply(question), "yellow"))
         with self.timed(self.recalled):
             recalled = self.bank.recall(question, include_core=True, include_records=records)
-        # Sorted by time and id instead of rank, so that the request does not depend on the embedder or keyword index.
+        # By time and id, so that the request does not depend on the embedder or keyword index.
         ordered = sorted(recalled, key=lambda match: (match.unit.began, match.unit.id))
         lines = [digest.text for digest in recalled.records] + [memory_line(match) for match in ordered]
         answer = self.reply(question, lines)
@@ -406,7 +406,7 @@ class _Demo:
 
     def settle(self) -> None:
         """Run the queued tasks: new facts are assessed as evidence."""
-        # The task stores only the error's text, so the prompt's name is read from the model.
+        # The task stores only the error's text, so the prompt's name comes from the model.
         if self.bank.tasks.settle().failed:
             raise DemoOutOfDate(self.model.prompts[-1].name)
 

@@ -219,7 +219,7 @@ def _read_messages(rows: Iterable[Mapping[str, Any]], chosen: Format) -> ImportS
     """Read messages with role or speaker, and content or text. System and tool messages are dropped."""
     from hindsight_integrations.validation.messages import (
         as_message,
-    )  # imported here, because it loads the language files, which --help does not need
+    )  # imported here, because it loads the language files
 
     messages, dropped = [], Counter[str]()
     for row in rows:
@@ -261,7 +261,7 @@ def _chatgpt_branch(conversation: Mapping[str, Any], dropped: Counter[str]) -> I
         parts = content.get("parts") or ()
         text = "\n".join(part for part in parts if isinstance(part, str)).strip()
         hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
-        called = message.get("recipient", "all") not in ("all", None)  # a message to a tool, not to the user
+        called = message.get("recipient", "all") not in ("all", None)  # a message to a tool
         if role not in ("user", "assistant") or hidden or called:
             dropped["system and tool messages"] += 1
         elif not text or content.get("content_type") not in ("text", "multimodal_text"):
@@ -305,7 +305,7 @@ _READERS: Mapping[Format, Callable[[Any], ImportSource]] = {
     Format.LOCOMO: _read_locomo,
 }
 
-_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"  # direction marks that phones write at the start of lines
+_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"  # direction marks that phones insert at the start of lines
 _HEADER = re.compile(
     r"""\[?(?P<first>\d{1,4})[./-](?P<second>\d{1,2})[./-](?P<third>\d{2,4}),?\s
     (?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<seconds>\d{2}))?
@@ -370,7 +370,7 @@ def _read_whatsapp(text: str, name: str, day_first: bool | None) -> ImportSource
 
 
 def _finds_day_first(headers: Iterable[re.Match[str]], name: str) -> bool:
-    """Return whether dates start with the day. A number above 12 in any date of the file decides."""
+    """Return whether dates start with the day, according to the dates with a number above 12."""
     dates = [(int(header["first"]), int(header["second"])) for header in headers if len(header["first"]) < 4]
     first, second = any(one > 12 for one, _ in dates), any(two > 12 for _, two in dates)
     if first and second:

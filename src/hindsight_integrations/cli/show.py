@@ -35,10 +35,10 @@ CHANNEL_NAMES = {
     Channel.TEMPORAL: "time",
 }
 SHORT = 200  # maximum number of characters of a memory in a short list
-PIPED_WIDTH = 100  # width in columns if standard output is not a terminal
+PIPED_WIDTH = 100  # width in columns if the output is not a terminal
 _DIRECTION = frozenset(
     "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-)  # direction marks, which would reorder the text after them
+)  # direction marks, which would reorder the following text
 
 
 def output() -> Console:

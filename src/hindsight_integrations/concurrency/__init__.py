@@ -1,1 +1,1 @@
-"""Threads and locks: blocking work runs off the event loop, and the same message is never retained twice at a time."""
+"""Threads and locks: blocking work runs off the event loop, and concurrent retains of the same message are serialised."""

@@ -17,7 +17,7 @@ class Gate:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._readers = self._waiting = 0
-        self._first = 0  # waiting readers that take precedence over the next writer
+        self._first = 0  # number of waiting readers that take precedence over the next writer
         self._writer = False
 
     @contextmanager
@@ -48,13 +48,13 @@ class Gate:
 
     @contextmanager
     def exclusive(self, *, timeout: float | None = None) -> Iterator[None]:
-        """Hold the lock alone.
+        """Hold the lock exclusively.
 
         Args:
             timeout: seconds to wait for earlier callers, and again for readers to finish; None waits forever.
 
         Raises:
-            TimeoutError: others held the lock for longer.
+            TimeoutError: other callers held the lock for longer.
         """
         with self._changed:
             self._wait(lambda: not self._writer and not self._first, timeout)

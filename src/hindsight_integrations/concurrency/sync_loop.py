@@ -80,7 +80,7 @@ class OwnLoop:
             )
         try:
             running = self._serving.portal.start_task_soon(call)
-        except RuntimeError:  # only if the portal stopped after the check above
+        except RuntimeError:  # the portal stopped after the check above
             self._check_open()
             raise
         try:
@@ -94,7 +94,7 @@ class OwnLoop:
 
         Can be called again, also after an interrupt. Close the engine first, so that an abandoned call cannot write.
         """
-        if self._thread.is_alive():  # False in a forked child, which does not have the thread
+        if self._thread.is_alive():  # False in a forked child, where the thread does not exist
             self._serving.stop()
             self._thread.join(LONGEST_STOP)
 
@@ -116,7 +116,7 @@ class SharedLoop:
     def __init__(self) -> None:
         self._starting = threading.Lock()
         self._loop: OwnLoop | None = None
-        if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+        if hasattr(os, "register_at_fork"):  # missing on Windows, which has no fork
             os.register_at_fork(after_in_child=self._reset_after_fork)
 
     def run(self, call: Callable[[], Awaitable[R]]) -> R:

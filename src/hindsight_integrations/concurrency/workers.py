@@ -57,7 +57,7 @@ async def _all_of(futures: Iterable[Future[None]]) -> None:
         await asyncio.wait(waiting)
     finally:
         for future in waiting:
-            future.cancel()  # otherwise it would call back into a cancelled caller's loop after that has closed
+            future.cancel()  # prevents a callback into a cancelled caller's closed loop
 
 
 P = ParamSpec("P")
@@ -134,12 +134,12 @@ class Workers:
     def queued(
         self, bank: Hashable, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
     ) -> Future[R]:
-        """Queue a write on a bank's lane. None is the lane of work that belongs to no bank."""
+        """Queue a write on a bank's lane. None is the lane for work that belongs to no bank."""
         if self.one_writer:
             return self._submitted(self._writers, function, *args, **kwargs)
         future: Future[R] = Future()
         work = partial(_complete, future, partial(function, *args, **kwargs))
-        self.check_open()  # before taking the lock, which in a forked child may be held forever
+        self.check_open()  # before taking the lock, which may be held forever in a forked child
         with self._lock:
             self.check_open()
             waiting = self._lanes.get(bank)
@@ -173,7 +173,7 @@ class Workers:
     def _submitted(
         self, pool: ThreadPoolExecutor, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs
     ) -> Future[R]:
-        self.check_open()  # before taking the lock, which in a forked child may be held forever
+        self.check_open()  # before taking the lock, which may be held forever in a forked child
         with self._lock:
             self.check_open()
             try:
@@ -284,7 +284,7 @@ class CheckedWorkers:
             if error.bank != self._bank or isinstance(error, BankForgotten):
                 raise
             raise BankForgotten(self._bank) from error
-        finally:  # if this check fails, the job's result is incomplete or its exception misleading
+        finally:  # a failed check replaces the job's result or exception, which may be wrong
             self._after()
 
 

@@ -129,7 +129,7 @@ class AsyncHindsight(Engine):
             raise InvalidRequest(
                 "config", f"{type(settings).__name__} is not a HindsightConfig", "Pass a HindsightConfig."
             )
-        zone = _zone(settings.time_zone)  # validated before anything is opened
+        zone = _zone(settings.time_zone)  # validate before opening anything
         languages = languages_of(settings.languages)
         mode = _worker_mode(worker, path, read_only=read_only)
         chosen = _language_model(settings.model if model is None else model, settings)
@@ -249,7 +249,7 @@ def _store(
         own = CacheFolder(cache) if cache else None
         if own:
             undo.callback(own.release)
-        # A read-only engine keeps its own indexes in memory, because Chroma silently loses vectors if processes share a path.
+        # In memory if read-only, because Chroma loses vectors without an error if processes share a folder.
         folder = own.path if own else None if read_only else data
         kind = VectorBackend(config.storage.vectors) if folder or in_memory else VectorBackend.EXACT
         open_vectors, close_vectors = _vectors(folder, kind)
@@ -268,8 +268,7 @@ def _store(
             erase_chats(data, bank)
 
     def close() -> None:
-        # Release the locks of directory and cache last, because they exclude other processes. If a callback fails, the others
-        # still run.
+        # Callbacks run in reverse order, so the locks are released last; if one fails, the others still run.
         with ExitStack() as closing:
             if own:
                 closing.callback(own.release)
@@ -330,7 +329,8 @@ def _keywords(folder: Path | None, config: StorageConfig) -> LuceneKeywords | Ft
     """Create the keyword index: Lucene if configured or if a JVM is installed, otherwise SQLite's FTS5."""
     from hindsight_integrations.indexes.lucene import java_available
 
-    kind, stores = KeywordBackend(config.keywords), config.open_banks + 1  # a write may open one more bank
+    # one more, because a write may exceed the limit by one bank
+    kind, stores = KeywordBackend(config.keywords), config.open_banks + 1
     if kind == KeywordBackend.LUCENE or (kind == KeywordBackend.AUTO and java_available()):
         from hindsight_integrations.indexes.lucene import LuceneKeywords
 

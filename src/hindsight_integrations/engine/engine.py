@@ -16,10 +16,9 @@ from typing import Self
 
 from hindsight_integrations.bank import AsyncMemoryBank, BankContext, OpenBanks, check_writable
 from hindsight_integrations.bank.items import settle_items
-from hindsight_integrations.bank.maintenance import forget_expired
+from hindsight_integrations.bank.maintenance import forget_expired_everywhere
 from hindsight_integrations.bank.tasks import TaskRun
 from hindsight_integrations.concurrency.workers import HeardWorkers, Workers
-from hindsight_integrations.config import RetentionConfig
 from hindsight_integrations.engine.health import (
     Health,
     bank_health,
@@ -52,7 +51,8 @@ class Storage:
         erase_chats: function that erases the chat history of a bank.
         names: name of the backend by role.
         close: function that closes every storage backend, including the ledger.
-        holder: who holds the indexes, if the ledger must register it; None for a data directory and for read-only engines.
+        holder: the holder under which copies of banks are registered; None for a data directory and for
+            read-only engines.
     """
 
     open_indexes: Callable[[BankHeader], Indexes]
@@ -174,7 +174,7 @@ class Engine:
                 progress(run.settled)
 
         await self._settle_items()
-        await self._forget_expired()
+        await forget_expired_everywhere(self._services, self._banks)
         until = Until.NOTHING_WAITS if wait else Until.NOTHING_IS_DUE
         await Draining(self._services, self._banks, ended, early=True).run(until)
         return settled
@@ -183,19 +183,9 @@ class Engine:
         """Erase expired items of all banks, and remove the bytes of deleted items from the files."""
         services = self._services
         for name in await services.workers.read(services.ledger.items.expired_banks, services.clock.now()):
-            with suppress(BankNotFound):  # forgotten after the names were read
+            with suppress(BankNotFound):  # the bank was forgotten after the names were read
                 header = await services.workers.read(services.ledger.bank, name)
                 await settle_items(BankContext(header, self._banks, services))
-
-    async def _forget_expired(self) -> None:
-        """Erase memories past their retention period, in all banks."""
-        services = self._services
-        if services.config.retention == RetentionConfig():
-            return
-        for header in await services.workers.read(services.ledger.banks):
-            with suppress(BankNotFound):  # forgotten after the names were read
-                context = BankContext(header, self._banks, services)
-                await context.services.workers.write(forget_expired, context)
 
     async def forget_bank(self, name: str) -> ForgetReceipt:
         """Erase a whole bank: its memories, its profile with history, and its indexes with their files.
@@ -218,7 +208,7 @@ class Engine:
 
     def _forget_bank(self, header: BankHeader) -> ForgetReceipt:
         ledger, name = self._services.ledger, header.name
-        # Indexes first: if the process is killed, the ledger still has the bank, and the call can be repeated.
+        # Indexes first: after a kill, the ledger still contains the bank, and the call can be repeated.
         with self._banks.forgetting(header):
             receipt = ledger.erasure.drop_bank(name)
         clean = ledger.erasure.scrub() is Scrub.CLEAN
@@ -297,7 +287,7 @@ class Engine:
                 "cannot be called from the engine's worker, which it would stop",
                 "Call it from another thread.",
             )
-        # Close on a separate thread, because Ctrl-C can interrupt the main thread anywhere. Python waits for it at exit.
+        # On a separate thread, because Ctrl-C can interrupt the main thread anywhere; Python waits for it at exit.
         closer = ThreadPoolExecutor(1, thread_name_prefix="hindsight-close")
         try:
             closing = closer.submit(self._release)
@@ -313,9 +303,9 @@ class Engine:
                 return
             self._closed = True
             if self._worker is not None:
-                self._worker.stop()  # first, because stopping returns leases and this needs the other workers
+                self._worker.stop()  # first, because it returns leases, which needs the other workers
             self._workers.close()
-            with ExitStack() as closing:  # if a callback fails, the others still run
+            with ExitStack() as closing:  # if one callback fails, the others still run
                 closing.callback(self._storage.close)
                 closing.callback(self._banks.close)
             self._released = True
@@ -334,7 +324,7 @@ class Engine:
         """Start the worker, and notify it of every write."""
         worker = self._worker = Worker(self._services, self._banks)
         self._services = replace(self._services, workers=HeardWorkers(self._workers, worker.call))
-        # The worker has no reference to the engine, and ends if the engine is garbage-collected without being closed.
+        # The worker does not refer to the engine, so it ends if an engine is garbage-collected without `close`.
         weakref.finalize(self, worker.dismiss).atexit = False
 
     def _examine(self, deep: bool) -> Health:
@@ -371,7 +361,7 @@ def _abandon_all() -> None:
         engine._abandon()  # noqa: SLF001 - the module's own class
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+if hasattr(os, "register_at_fork"):  # missing on Windows, which has no fork
     os.register_at_fork(after_in_child=_abandon_all)
 
 

@@ -154,7 +154,7 @@ def checked_against_what_was_written(health: Health, services: Services) -> Heal
                 *ledger.items.damaged(name),
             )
             found = dict.fromkeys(everything)
-        except StorageError as error:  # unreadable pages
+        except StorageError as error:  # pages of the file are unreadable
             failures[name] = "; ".join(filter(None, (failures.get(name), str(error))))
         else:
             damaged.update({name: tuple(found)} if found else {})

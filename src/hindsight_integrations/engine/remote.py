@@ -78,7 +78,7 @@ class Connection:
         self.url = checked_url(url)
         check_seconds("timeout_s", timeout_s)
         headers = {"Authorization": f"Bearer {_checked_token(token)}"} if token is not None else {}
-        # Do not reuse a connection that the server is about to close: it closes idle connections after 30 s.
+        # Shorter than the 30 s after which the server closes idle connections.
         limits = httpx.Limits(max_connections=CONNECTIONS, keepalive_expiry=10)
         timeout = httpx.Timeout(timeout_s, connect=10)
         self._client = httpx.Client(base_url=self.url, headers=headers, limits=limits, timeout=timeout)
@@ -194,13 +194,13 @@ class Connection:
         except (
             httpx.TransportError,
             RuntimeError,
-        ) as error:  # RuntimeError: the client was closed in the meantime
+        ) as error:  # RuntimeError: the client was closed
             self.check_open()
             unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
             if not last and (unsent or (repeatable and not isinstance(error, httpx.TimeoutException))):
                 raise Again from error
             raise LedgerUnreachable(self.url, f"{type(error).__name__}: {error}") from error
-        if answer.status_code == BUSY:  # the server has not run the call
+        if answer.status_code == BUSY:  # the server did not run the call
             if not last:
                 raise Again(answer.headers.get("Retry-After"))
             raise LedgerUnreachable(self.url, "it is at its limit of requests")
@@ -210,7 +210,7 @@ class Connection:
         self.check_open()
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-        except RuntimeError:  # the threads were shut down after the check above
+        except RuntimeError:  # the threads were shut down after the check
             self.check_open()
             raise
 
@@ -318,7 +318,8 @@ def _context_of(verbs: BankVerbs) -> RemoteContext:
 def _sent(namespace: str, name: str, method: Method) -> Method:
     """Return a method that runs the method with the same name on the server."""
     called = f"{namespace}.{name}" if namespace else name
-    repeatable = not getattr(method, "writes", False) and name != "reflect"  # reflect may form opinions
+    # reflect may form opinions, and is not repeated
+    repeatable = not getattr(method, "writes", False) and name != "reflect"
 
     @wraps(method)
     async def call(self: BankVerbs, /, *args: object, **kwargs: object) -> Any:  # noqa: ANN401 - the method's result
@@ -380,7 +381,7 @@ class RemoteItems(AsyncItems):
     ) -> list[FoundItem]:
         context = _context_of(self)
         arguments = {"prefix": prefix, "query": query, "limit": limit, "offset": offset, "refresh": refresh}
-        if where is not None:  # a function cannot be sent, so fetch all items and filter here
+        if where is not None:  # functions cannot be sent, so the filter runs here
             checked_count(limit, "limit", least=0, most=ALL_ITEMS)
             checked_count(offset, "offset", least=0, most=ALL_ITEMS)
             arguments |= {"limit": ALL_ITEMS, "offset": 0, "refresh": False}

@@ -14,6 +14,7 @@ from pathlib import Path
 from traceback import extract_tb
 
 from hindsight_integrations.bank import BankContext, OpenBanks
+from hindsight_integrations.bank.maintenance import forget_expired_everywhere
 from hindsight_integrations.bank.tasks import (
     AT_THEIR_TIME,
     LEASE,
@@ -62,7 +63,7 @@ class Wakeups:
         """Wake the coroutine."""
         loop = self._loop
         if loop is not None:
-            with suppress(RuntimeError):  # the loop was just closed
+            with suppress(RuntimeError):  # the loop was closed
                 loop.call_soon_threadsafe(self._called.set)
 
     def stop(self) -> None:
@@ -207,7 +208,9 @@ class Draining:
                 outage = self._outage
                 if not outage.failures or outage.failures >= PATIENCE or time.monotonic() >= outage.until:
                     return True
-                return await self._due(self._able(), ()) != 0  # retry tasks whose model failed
+                return (
+                    await self._due(self._able(), ()) != 0
+                )  # at 0, a due task waits for the model to recover
             case Until.NOTHING_WAITS:
                 return sleep is None
             case Until.STOPPED:
@@ -286,6 +289,8 @@ logger = logging.getLogger("hindsight_integrations")
 FIRST_REST, LONGEST_REST, LONGEST_WITHOUT_SERVER = 1.0, 60.0, 5.0
 """Seconds until the worker restarts after a failure of its own, such as a full disk; doubled after each failure."""
 
+RETENTION = 3_600.0  # seconds between erasures of memories older than `RetentionConfig` allows
+
 
 class Worker:
     """Runs a `Draining` on its own thread and event loop until it is stopped.
@@ -300,7 +305,7 @@ class Worker:
     def __init__(self, services: Services, banks: OpenBanks) -> None:
         self._wakeups = Wakeups()
         self._draining = Draining(services, banks, self._ended, wakeups=self._wakeups)
-        self._banks = banks
+        self._services, self._banks = services, banks
         self._failures = 0
         self._problem = self._failed = ""
         self._thread = threading.Thread(target=self._serve, name="hindsight-worker", daemon=True)
@@ -342,22 +347,22 @@ class Worker:
         try:
             work = loop.create_task(self._supervised())
             while not work.done():
-                # A model or embedder may raise one of these, which ends the loop; awaiting the task raises the error again.
+                # A model or embedder may raise these, which ends the loop; awaiting the task raises the error again.
                 with suppress(SystemExit, KeyboardInterrupt):
                     loop.run_until_complete(work)
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
-            loop.close()  # without waiting for model calls on its threads
+            loop.close()  # does not wait for model calls on its threads
 
     async def _supervised(self) -> None:
         self._wakeups.listen()
         while not self._wakeups.stopped:
-            erasing = asyncio.create_task(self._apply_erasures())
-            # Catch every exception, so that the worker never ends without reporting why.
+            erasing = asyncio.gather(self._apply_erasures(), self._apply_retention())
+            # Catches every exception, so that the worker never ends without a report.
             (outcome,) = await asyncio.gather(self._draining.run(Until.STOPPED), return_exceptions=True)
             erasing.cancel()
             await asyncio.gather(erasing, return_exceptions=True)
-            if isinstance(outcome, EngineClosed):  # the process is ending and its engine was not closed
+            if isinstance(outcome, EngineClosed):  # the process ends without `close`
                 self._wakeups.stop()
             elif isinstance(outcome, BaseException):
                 await self._rest(outcome)
@@ -371,6 +376,15 @@ class Worker:
             with suppress(StorageError, EngineClosed):
                 await self._banks.apply_erasures()
             await asyncio.sleep(POLL)
+
+    async def _apply_retention(self) -> None:
+        """Erase expired memories at the start and every hour. A failure is logged, and the next round tries again."""
+        while True:
+            try:
+                await forget_expired_everywhere(self._services, self._banks)
+            except (StorageError, EngineClosed) as error:
+                logger.warning("expired memories were not erased: %s", error)
+            await asyncio.sleep(RETENTION)
 
     async def _rest(self, failure: BaseException) -> None:
         """Log a failure and pause before restarting."""

@@ -21,10 +21,11 @@ class ScoringVectorIndex(VectorIndex, VectorScorer, Protocol):
 
 @dataclass(slots=True)
 class IndexState:
-    """The state of an index, shared by its follower and all searches, on any thread: whether it may be searched.
+    """The state of an index, shared by all its users on any thread.
 
     Attributes:
-        problem: the reason why the index must not be searched, or empty. A failing search sets it, a rebuild resets it.
+        problem: the reason why the index must not be searched, or empty. A failing search sets it, a rebuild
+            resets it.
         clears: number of times the index has been emptied.
     """
 
@@ -34,18 +35,18 @@ class IndexState:
 
 @dataclass(frozen=True, slots=True)
 class BankVectors:
-    """Nearest neighbours in a whole bank: the hits of the index and an exactly scored tail, ranked together.
+    """Nearest neighbours in a whole bank, from the index and from the vectors not yet written to it (the tail).
 
-    The tail consists of the ids that changed since the index was last written; their entries in the index are
-    ignored. If the index cannot be searched, all vectors are scored exactly, which is slower in a large bank.
+    The tail is scored exactly; entries of the index with an id in the tail are ignored. If the index cannot
+    be searched, all vectors are scored exactly, which is slower in a large bank.
 
     Attributes:
         scorer: exact cosines of all units.
         index: the index; None if it is empty or must not be searched.
         tail: the ids changed since the index was written, ascending.
         state: whether the index may be searched.
-        clears: the value of `state.clears` when this object was created; if it has changed since, the index may lack
-            vectors.
+        clears: the value of `state.clears` when this object was created; if it has changed since, the index
+            may lack vectors.
     """
 
     scorer: ScoringVectorIndex
@@ -62,7 +63,7 @@ class BankVectors:
         return [self._joined(query, hits, limit) for query, hits in zip(vectors, indexed, strict=True)]
 
     def _indexed(self, vectors: Matrix, limit: int) -> list[Hits] | None:
-        """Return the index's hits outside the tail, `limit` or more per query if there are as many; None on failure."""
+        """Return the index's hits without outdated ones, at least `limit` per query if there are as many; None on failure."""
         if self.index is None or not self._trusted():
             return None
         ask = limit
@@ -92,8 +93,8 @@ class BankVectors:
         return Hits(hits.ids[keep], hits.scores[keep])
 
     def _joined(self, query: Vector, hits: Hits, limit: int) -> Hits:
-        """Rank the hits and the tail by the scorer's cosines, because the index rounds its cosines differently."""
+        """Rank the index's hits and the unwritten vectors by the scorer's cosines; the index rounds differently."""
         ids = np.concatenate([hits.ids, self.tail])
         cosines = self.scorer.similarities(query, ids)
-        known = ~np.isnan(cosines)  # a unit erased since the search has no cosine
+        known = ~np.isnan(cosines)  # a unit erased after the search has no cosine
         return ranked(ids[known], cosines[known], limit)

@@ -16,8 +16,11 @@ from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.embedder import EmbedderIdentity
 
 EXACT_LIMIT = 100_000
-"""Number of units up to which exact search in memory is not slower than an index: 0.9 ms of processor time at 10,000 units and
-11 ms at 100,000, beside Chroma's 5.6 and 11.5 ms (k = 300, ef = 1,000, 384 dimensions), and without loading a graph."""
+"""Maximum number of units for which exact search in memory is used instead of an index.
+
+Exact search takes 0.9 ms of CPU time for 10,000 units and 11 ms for 100,000, and loads no graph; Chroma takes
+5.6 and 11.5 ms (k = 300, ef = 1,000, 384 dimensions).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class BankView:
 
 
 class Projector(Protocol):
-    """Access to one bank for writing: its ledger, and the updates of its indexes."""
+    """Access to one bank for writing: its ledger, and updates of its indexes."""
 
     @property
     def name(self) -> str:
@@ -105,13 +108,13 @@ class Projector(Protocol):
         ...
 
     def catch_up(self) -> None:
-        """Bring the indexes to the ledger's revision. Writer thread only."""
+        """Update the indexes to the ledger's revision. Writer thread only."""
         ...
 
     def problems(self) -> dict[str, str]:
         """Return the reason for each index that could not be written. Writer thread only.
 
-        Searches read the missing content from another place where possible.
+        Searches take the missing content from elsewhere if possible.
         """
         ...
 

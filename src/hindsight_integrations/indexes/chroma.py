@@ -74,7 +74,7 @@ class ChromaVectors:
             return index
 
     def close(self) -> None:
-        """Stop Chroma and release its files and threads; in-memory content is lost. Idempotent."""
+        """Stop Chroma and release its files and threads; in-memory content is lost. Can be called more than once."""
         with self._lock:
             self._closed = True
             self._indexes.clear()
@@ -94,7 +94,7 @@ class ChromaVectorIndex:
         self._bank = bank
         self._mark = keeper.watermark_file(bank_key)
         self._bound: _Bound | None = None
-        self._known = ""  # id of the collection that the watermark belongs to
+        self._known = ""  # id of the collection to which the watermark belongs
         self._watermark: Watermark | None = None
         self._damage: str | None = None
         self.discarded = False
@@ -201,7 +201,7 @@ class ChromaVectorIndex:
     def _empty(self) -> None:
         with self._keeper.alone(self._bank, self._name) as client:
             if self._mark:
-                self._mark.write("", None)  # so that `_bind` vacuums even if this process is killed now
+                self._mark.write("", None)  # so that `_bind` vacuums after a kill at this point
             self._watermark, self._damage = None, "emptying it was interrupted"
             self._drop(client)
             self._bind(client)
@@ -237,7 +237,7 @@ class ChromaVectorIndex:
 
     @contextmanager
     def _alone(self) -> Iterator[_Bound]:
-        """Yield the collection while no other call runs; then blank the heap memory that loading wrote to its files."""
+        """Yield the collection while no other call runs; then zero the old memory contents that loading wrote to its files."""
         with self._keeper.alone(self._bank, self._name) as client:
             self._bind(client)
             bound = self._bound
@@ -298,7 +298,7 @@ class _Bound:
 
     @property
     def ready(self) -> bool:
-        """Whether searches are complete and do not write files."""
+        """Whether searches are complete and no longer write files."""
         return self.loaded and self.reach.held is not None
 
 
@@ -341,8 +341,9 @@ NEIGHBOURS = 32
 """Links per vector; with Chroma's default of 16, three times as many similar vectors are missed."""
 OPEN_COLLECTIONS = 64  # with more loaded collections (2.6 MB and four files each), the client is reopened
 SHARDS = 64  # shards of Chroma's cache of loaded collections; its maximum size applies to each shard
-PATIENCE_SECONDS = 60  # how long to wait for a running call; a vacuum may take that long
-ROOM_BYTES = 8 << 20  # free space for a journal, and for the id table, which Chroma rewrites as a whole
+PATIENCE_SECONDS = 60  # seconds to wait for a running call, which may be a vacuum
+# bytes to keep free for a journal and for the id table, which Chroma rewrites as a whole
+ROOM_BYTES = 8 << 20
 
 _SQLITE_CODE = re.compile(r"\(code: (\d+)\)")
 _REFUSALS = {5, 6, 8, 10, 13, 14}
@@ -350,12 +351,12 @@ _REFUSALS = {5, 6, 8, 10, 13, 14}
 
 
 class ClientKeeper:
-    """Opens the client of one folder (None: in memory), yields it to callers, and drops it when a call fails.
+    """Opens the client of one folder (None: in memory), lends it to callers, and drops it when a call fails.
 
     A failed write can leave a lock in Chroma's connection pool, on which the next write waits for 17 minutes
     while holding the interpreter lock (measured on a full disk). Therefore a failed client is never used
-    again, a client is opened or written to only while no other call runs, and waiting for the gate has a time
-    limit.
+    again; a client is opened or written to only while no other call runs; and waiting for other calls has a
+    time limit.
 
     Attributes:
         remade: the reason why the store was replaced by an empty one; empty if it was not.
@@ -364,8 +365,7 @@ class ClientKeeper:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.remade = ""
-        # Chroma has its own copy of SQLite, in addition to Python's. File locks are per process, so neither copy sees
-        # the other's: work on Chroma's files also needs the gate.
+        # Chroma's own copy of SQLite does not see the file locks of Python's copy, so a gate is needed too.
         self._gate = Gate()
         self._lock = threading.Lock()
         self._client: ChromaClient | None = None
@@ -435,7 +435,7 @@ class ClientKeeper:
             self._remove(reason)
 
     def close(self) -> None:
-        """Stop Chroma; in-memory content is lost. Idempotent."""
+        """Stop Chroma; in-memory content is lost. Can be called more than once."""
         self._closed = True
         with suppress(TimeoutError), self._gate.exclusive(timeout=PATIENCE_SECONDS):
             self._drop(self._client)
@@ -445,7 +445,7 @@ class ClientKeeper:
             raise EngineClosed
 
     def _started(self) -> ChromaClient:
-        """Open Chroma on the folder, after removing a damaged database."""
+        """Start Chroma on the folder, after removing a damaged database."""
         if self.folder and self._doubtful and (damage := database_damage(self.folder)):
             self._remove(damage)
         self._doubtful = False
@@ -478,7 +478,7 @@ class ClientKeeper:
 
     def _scan(self, client: ChromaClient | None, error: BaseException | None) -> None:
         if isinstance(error, AttributeError) and not self.current(client):
-            # Another reader dropped the client during this call.
+            # Another reader dropped the client in the meantime.
             raise OSError("another call to Chroma failed at the same time") from error
         if error is not None and _from_chroma(error) and not _declined(error):
             self._doubtful = True
@@ -703,7 +703,7 @@ def remove_store(folder: Path) -> None:
     """Delete all of Chroma's files; our watermarks stay, to show that collections are missing."""
     for path in folder.iterdir():
         if path.name.startswith(DATABASE):
-            path.unlink(missing_ok=True)  # closing a client may remove its journal first
+            path.unlink(missing_ok=True)  # closing a client may have removed its journal already
         elif (path / HEADER).exists() or _SEGMENT.fullmatch(path.name):
             shutil.rmtree(path)
 
@@ -795,7 +795,7 @@ def _damage(segment: Path) -> str | None:
     """
     header, data = segment / HEADER, segment / ELEMENTS
     if not (header.exists() and data.exists()):
-        return None  # never written to disk; or files are missing, which Chroma reports itself
+        return None  # never written to disk, or files are missing, which Chroma itself reports
     start = header.read_bytes()
     if len(start) != _HEADER_BYTES:
         return f"{HEADER} has {len(start)} bytes instead of {_HEADER_BYTES}"
@@ -808,14 +808,13 @@ def _damage(segment: Path) -> str | None:
     return None
 
 
-SCAN_SHARE = 128  # vectors scanned per vector written: a scan takes 3.3 us per vector, a write 300 to 430 us
+# number of vectors scanned per vector written: a scan takes 3.3 us per vector, a write 300 to 430 us
+SCAN_SHARE = 128
 STARTS = 3  # maximum number of further start points if a scan misses vectors
 _PAGE = 1000  # ids per call to Chroma
 
 
-# Vectors that searches of the HNSW graph do not reach are scored separately. A vector keeps no incoming link
-# if all its neighbours have nearer neighbours: it is stored and found by id, but no search reaches it. This
-# happens to 200 of 1,000 versions of one sentence, and to none of 1,000 sentences of a conversation.
+# Scores separately the vectors that no search of the HNSW graph reaches, as happens to near duplicates.
 @dataclass(frozen=True, slots=True)
 class Beside:
     """Vectors that are scored exactly in addition to the graph.
@@ -847,9 +846,11 @@ class Beside:
 
 
 class SearchReach:
-    """Tracks the vectors that searches of one loaded graph do not reach. Each load builds a graph that misses others.
+    """Tracks the vectors of one loaded graph that searches do not reach; after each load, these are other ones.
 
-    Methods that change it run only while no other call does; reads are concurrent.
+    A vector is unreachable if no other vector links to it, because all its neighbours have nearer neighbours:
+    200 of 1,000 versions of one sentence, but none of 1,000 sentences of a conversation. Methods that change
+    the object run only while no other call does; reads are concurrent.
 
     Attributes:
         beside: the vectors that searches do not reach.
@@ -863,7 +864,7 @@ class SearchReach:
         self.held: int | None = None
 
     def wrote(self, names: list[str]) -> None:
-        """Record that vectors were stored: searches may not reach them, and their earlier values are outdated."""
+        """Record that vectors were written: searches may not reach them, and separately scored older values are outdated."""
         self._fresh += names
         self.removed(names)
 
@@ -874,9 +875,9 @@ class SearchReach:
 
     @property
     def due(self) -> bool:
-        """Whether enough vectors were written to scan the graph again.
+        """Whether enough vectors were written since the last scan.
 
-        A new graph is not scanned before its first search, since the process may close before one.
+        A new graph is not scanned before its first search, because the process may end without one.
         """
         return bool(self._fresh) and self.held is not None and len(self._fresh) * SCAN_SHARE >= self.held
 

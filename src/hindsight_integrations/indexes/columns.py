@@ -107,7 +107,7 @@ def items_in_order(units: IntArray, of: tuple[IntArray, IntArray]) -> IntArray:
     return ordered
 
 
-# Number of latest rows and pairs in the lookup tables; metadata usually recurs within that many.
+# Number of latest rows and pairs in the lookup tables; repeated metadata usually recur within that many.
 REMEMBERED = 4_096
 
 Codes32 = npt.NDArray[np.int32]
@@ -135,7 +135,7 @@ class _Growing:
         self._used = total
 
     def array(self) -> Codes32:
-        """Return the current content; the length is read first, because another thread may append."""
+        """The current content. The length is read first, because another thread may append."""
         used = self._used
         return self._buffer[:used]
 

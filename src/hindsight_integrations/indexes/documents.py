@@ -1,4 +1,4 @@
-"""Documents as recall returns them: a head with its valid items, composed from the bank."""
+"""Documents as recall returns them: a document's text with its valid items."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from hindsight_integrations.model.units import MemoryUnit
 
 @dataclass(frozen=True, slots=True)
 class DocumentItems:
-    """The items to serve with each document at a moment, as pairs of row ids, ordered by item.
+    """The items returned with each document at a moment, as pairs of row ids, ordered by item.
 
-    An invalid document is served with the items that were valid until it ended. A valid item of an invalid document is
-    served alone. This happens if the message behind the document was edited and the item came from another message.
+    An invalid document has the items that were valid until it ended. A valid item of an invalid document is
+    returned alone; this happens if the message with the document was edited and the item came from another
+    message.
 
     Attributes:
         items: row ids of items, ascending, (n,).
@@ -72,7 +73,7 @@ class DocumentItems:
         return Hits(documents[first], hits.scores[first])
 
     def rows_of(self, documents: IntArray) -> dict[int, list[int]]:
-        """Return the row ids of the items served with each document; documents without items are left out."""
+        """Return the row ids of the items returned with each document; documents without items are omitted."""
         if not len(self.items):
             return {}
         by_document: dict[int, list[int]] = {}
@@ -85,7 +86,7 @@ class DocumentItems:
 def read_items(
     rows: Mapping[int, Sequence[int]], ledger: LedgerReader, bank: str
 ) -> dict[int, list[MemoryUnit]]:
-    """Read the items of each document, in serving order.
+    """Read the items of each document, in the order in which they are shown.
 
     Fields are ordered by their first item, valid or not.
     """
@@ -105,7 +106,7 @@ def read_items(
 def valid_items(
     ids: Iterable[int], ledger: LedgerReader, bank: str, *, held: Collection[str] = ()
 ) -> dict[int, list[MemoryUnit]]:
-    """Return the currently valid items of each document among the units (by row id), in serving order.
+    """Return the currently valid items of each document among the units (by row id), in the order in which they are shown.
 
     Args:
         ids: row ids of the units.

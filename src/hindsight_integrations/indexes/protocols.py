@@ -170,7 +170,7 @@ class MemoryGraph(Protocol):
         ...
 
     def add(self, units: IntArray, edges: Edges, mentions: Mentions) -> None:
-        """Add unit nodes, links and mentions; existing ones are not repeated. Idempotent.
+        """Add unit nodes, links and mentions; existing ones are not repeated. Repeating a call changes nothing.
 
         Unknown units in a link or mention are added as nodes.
         """

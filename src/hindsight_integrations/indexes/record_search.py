@@ -1,4 +1,4 @@
-"""Record search: complete enumeration of records. Top-k retrieval misses half of them."""
+"""Record search: returns all matching records. Top-k retrieval misses half of them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _chosen(view: BankView, wanted: RecordFilter) -> tuple[IntArray, Names | Non
     mask = shown_at(columns, wanted.as_of, include_invalidated=wanted.include_invalidated)
     mask &= tagged(columns, wanted.tags, wanted.tags_match) & in_groups(columns, wanted.tag_groups)
     if (window := wanted.window) is not None:
-        # Select by start, so that a value counts in exactly one of two adjacent windows.
+        # By start, so that a value is in exactly one of two adjacent windows.
         begins = event_moments(columns.starts, columns.mentioned)
         mask &= (begins >= to_micros(window.start)) & (begins < to_micros(window.end))
     at = at[mask[at]]
@@ -97,7 +97,7 @@ def _entries(view: BankView, wanted: RecordFilter, ids: IntArray, named: Names |
     """
     stored = view.ledger.units.get(
         view.bank, ids
-    )  # without units that are damaged, or were erased since the view was created
+    )  # without damaged units and units erased after the view was created
     if len(stored) < len(ids) and (damaged := view.ledger.units.damaged(view.bank, ids)):
         raise MemoryDamaged(view.bank, damaged)
     return [

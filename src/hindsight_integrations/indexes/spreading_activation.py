@@ -52,7 +52,7 @@ class Walkable(Protocol):
 FAN_OUT = 200  # maximum number of units that one entity activates; 20 seeds with 200 units each take 6 ms
 
 
-SPARSE = 16  # a table over the id range is used if at least one in this many ids is present
+SPARSE = 16  # a table is used if at least one in this many ids of the range is present
 
 
 def distinct(ids: IntArray) -> IntArray:
@@ -265,12 +265,12 @@ class _Activation:
     hops: IntArray
 
     def absorb(self, ids: IntArray, values: Float64Array, hop: int) -> tuple[_Activation, _Activation]:
-        """Merge other activations (ids ascending), keeping the higher; return the result and the part that increased."""
+        """Merge in other activations (ids ascending), keeping the higher value; return the result and the part that increased."""
         names = np.union1d(self.ids, ids)
         merged = _Activation(names, np.zeros(len(names)), np.zeros(len(names), np.int64))
         old, new = np.searchsorted(names, self.ids), np.searchsorted(names, ids)
         merged.values[old], merged.hops[old] = self.values, self.hops
-        # Compared as float32, in which units are ranked: an increase in the last digits would only change the hop.
+        # Compared as float32, like ranks, because an increase in the last digits would only change the hop.
         higher = values.astype(np.float32) > merged.values[new].astype(np.float32)
         rose = new[higher]
         merged.values[rose], merged.hops[rose] = values[higher], hop
@@ -301,7 +301,7 @@ class _Activation:
 
     def top(self, limit: int, similarity: Similarity) -> IntArray:
         """Return the positions of the most strongly activated nodes, best first; ties by hop, cosine, id."""
-        # float32 as in Hits, so that two paths of equal strength tie regardless of the order of multiplication.
+        # as float32, like Hits, so that paths of equal strength tie regardless of rounding
         return best(self.ids, (-self.values.astype(np.float32), self.hops), limit, similarity)
 
 
@@ -446,7 +446,7 @@ def _activated_from(seeds: Hits, walk: _Walk, hops: int = MAX_HOPS) -> _Activati
         active = walk.narrow(active.above(walk.bar(units) / GAIN_CAP))
         if len(active.ids) == 0:
             break
-        # Only entities whose activation increased are expanded, since their units have the earlier activation.
+        # Only entities whose activation increased are expanded; the units of others have theirs already.
         entities, risen = entities.absorb(*walk.entities(active), hop)
         units, active = units.absorb(*walk.hop(units, active, risen, hop), hop)
     return units
@@ -501,7 +501,7 @@ def entity_seeds(
     return Hits(ids[order], np.full(len(ids), entity_gain(), np.float32))
 
 
-ALL_AT_ONCE = 10  # once 1/10 of the bank has been looked up, all of it is scored in one pass
+ALL_AT_ONCE = 10  # after a tenth of the bank has been looked up, all of it is scored in one pass
 
 
 class Relevance:

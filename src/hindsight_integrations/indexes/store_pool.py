@@ -35,7 +35,7 @@ MAX_QUERY_TERMS = 1024
 
 _LETTER_OR_DIGIT = re.compile(
     r"[^\W_]"
-)  # FTS5 indexes only these; Lucene would also search for a single emoji
+)  # only these are indexed by FTS5; Lucene would also search for a single emoji
 
 
 class KeywordStore(Protocol):
@@ -95,11 +95,11 @@ class KeywordStores(ABC):
             open_stores: maximum number of banks open at once, at least 1; others are reopened on next use.
         """
         self._folder = None if str(data) == MEMORY else Path(data) / self.folder_name
-        # In-memory stores live only while open.
+        # in-memory stores are lost when closed
         self._capacity = None if self._folder is None else open_stores
         self._stores: dict[str, KeywordStore] = {}  # least recently used first
         self._lost: set[str] = set()
-        self._left_at: dict[str, int] = {}  # revision of each closed store, which it must have when reopened
+        self._left_at: dict[str, int] = {}  # revision at which each closed store was left
         self._closed = False
 
     def open(self, bank_key: str) -> BankKeywords:
@@ -115,7 +115,7 @@ class KeywordStores(ABC):
         """Close every bank. Does nothing if already closed, in a forked child, or while Python shuts down."""
         self._closed = True
         with suppress(EngineClosed), ExitStack() as closing:
-            # One bank's failure must not keep the others open.
+            # one bank's failure must not leave the others open
             for key in list(self._stores):
                 closing.callback(self._serially, key, functools.partial(self._release, key))
 
@@ -180,7 +180,7 @@ class KeywordStores(ABC):
         return store
 
     def _reopened(self, bank_key: str) -> KeywordStore:
-        """Open the bank's store from its files, and check that its revision is still the one it was closed with."""
+        """Open the bank's store from its files, and check that its revision has not changed since it was closed."""
         store = self._open_store(bank_key)
         if _revision(store) < self._left_at.get(bank_key, 0):
             store.close()
@@ -199,7 +199,7 @@ class KeywordStores(ABC):
             store.close()
 
     def _abandon(self, bank_key: str) -> None:
-        with suppress(IndexOutOfStep):  # so that the error that led here is reported instead
+        with suppress(IndexOutOfStep):  # the earlier error is reported instead
             self._serially(bank_key, functools.partial(self._drop, bank_key))
 
     def _drop(self, bank_key: str) -> None:

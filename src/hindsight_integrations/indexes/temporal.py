@@ -100,7 +100,7 @@ def temporal_channel(
         return no_hits()
     columns = view.columns
     of_then = matches(columns.starts, columns.ends, columns.mentioned, window) & selected.mask
-    at = np.flatnonzero(of_then)  # units at other times, usually most, are neither copied nor scored
+    at = np.flatnonzero(of_then)  # usually few units match, so only these are scored
     hits = temporal_hits(
         columns.ids[at], columns.starts[at], columns.ends[at], columns.mentioned[at], window=window
     )

@@ -69,10 +69,10 @@ _HOME_OF = {
     "omit_payloads": "nodes",
     "with_memories": "state",
 }
-_EXTRA_OF = {"HindsightMiddleware": "langchain"}  # names that need an extra other than "langgraph"
+_EXTRA_OF = {"HindsightMiddleware": "langchain"}  # names that need another extra than "langgraph"
 
 
-if not TYPE_CHECKING:  # so that type checkers still report unknown names
+if not TYPE_CHECKING:  # so that type checkers report unknown names
 
     def __getattr__(name: str) -> object:
         extra = _EXTRA_OF.get(name, "langgraph")

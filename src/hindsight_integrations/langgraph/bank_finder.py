@@ -1,6 +1,6 @@
 """BankFinder: selects the bank of a run, from the node's arguments or the run's context, config or state."""
 
-# No `from __future__ import annotations`: see state.py.
+# Without `from __future__ import annotations`; see state.py.
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ AUTH = "auth"
 SWITCH = "use_memory"  # key in the run's configurable or context; False turns memory off for the run
 WITHIN = ("context", "config", "state")
 UNNAMED: tuple[str, ...] = (
-    AUTH,  # comes first, because clients can set the other values
+    AUTH,  # first, because clients can set the other values
     "context.bank",
     "context.user_id",
     "config.bank",
@@ -62,10 +62,10 @@ class BankFinder:
         named = [field for field, value in (("bank", bank), ("bank_from", bank_from)) if value is not None]
         if named and isinstance(memory, MemoryBank | AsyncMemoryBank):
             raise InvalidRequest(
-                named[0], "`memory` is already a bank", f"Leave {named[0]} out, or pass the engine."
+                named[0], "`memory` is already a bank", f"Omit {named[0]}, or pass the engine."
             )
         if len(named) > 1:
-            raise InvalidRequest("bank_from", "cannot be combined with bank=", "Leave one of them out.")
+            raise InvalidRequest("bank_from", "cannot be combined with bank=", "Pass only one of them.")
         if inspect.iscoroutinefunction(bank):
             raise InvalidRequest(
                 "bank", "must not be an async function, which invoke cannot await", "Pass a plain function."
@@ -77,7 +77,7 @@ class BankFinder:
 
     @property
     def worker(self) -> WorkerMode:
-        """Return the engine's worker mode, which says who runs queued tasks."""
+        """The engine's worker mode, which says where queued tasks run."""
         return self._memory.worker
 
     def name(self, state: object, config: RunnableConfig) -> str:
@@ -176,7 +176,7 @@ def _authenticated_user(runtime: Runtime[Any], configurable: Mapping[str, Any]) 
 def _raise_no_bank(places: Sequence[str], config: RunnableConfig) -> NoReturn:
     """Raise the error for a run that does not select a bank, with a remedy that fits the run."""
     problem = f"the run does not select a bank: no value in {', '.join(places)}"
-    # LangGraph removes checkpoint_id from a task's configurable, but not from the metadata.
+    # LangGraph removes checkpoint_id from a task's configurable, but not from its metadata.
     if config.get("metadata", {}).get("checkpoint_id"):
         raise InvalidRequest(
             "bank",

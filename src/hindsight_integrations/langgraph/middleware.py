@@ -1,6 +1,6 @@
 """HindsightMiddleware: long-term memory for `create_agent` agents; memories appear in prompts only, never in the state."""
 
-# No `from __future__ import annotations`: see state.py.
+# Without `from __future__ import annotations`; see state.py.
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, NotRequired, Self, TypedDict, Unpack, cast
@@ -32,7 +32,7 @@ CONDITIONS = ("tags", "tag_groups", "metadata", "types", "as_of")
 """The recall options that restrict which memories are returned."""
 
 KEPT_BY = {
-    ToolVerb.RETAIN: CONDITIONS,  # retain returns no memories, so it meets every condition
+    ToolVerb.RETAIN: CONDITIONS,  # retain returns no memories, so it satisfies every condition
     ToolVerb.RECALL: CONDITIONS,
     ToolVerb.REFLECT: ("tags", "tag_groups", "as_of"),
 }

@@ -1,6 +1,6 @@
 """Graph nodes that recall, retain and run queued tasks, with their stream events and error handling."""
 
-# No `from __future__ import annotations`: see state.py.
+# Without `from __future__ import annotations`; see state.py.
 
 import asyncio
 import logging
@@ -113,7 +113,7 @@ def _warn(met: Tolerated) -> None:
     emit(EventKind.WARNING, met.bank, node=met.where, error=met.error, missing=met.missing, remedy=met.remedy)
 
 
-READ = "__pregel_read"  # config key of LangGraph's function that reads the graph's channels
+READ = "__pregel_read"  # config key of LangGraph's function that reads a channel
 
 Update = dict[str, Any]
 Run = Callable[[Any, RunnableConfig], Update]
@@ -167,7 +167,7 @@ class MemoryNode(Runnable[Any, Update]):
             return await asyncio.create_task(self._auntraced(input, given), context=context)
 
     def _untraced(self, given: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the user's state type
-        # Without this LangChain adds its own tracer if the environment enables tracing.
+        # Otherwise, LangChain adds its own tracer if the environment enables tracing.
         with tracing_context(enabled=False):
             return self._run(given, config)
 
@@ -222,7 +222,7 @@ def position_of(config: RunnableConfig) -> NodePosition:
     """Return the position of the node that runs with this config."""
     configurable, metadata = config.get("configurable", {}), config.get("metadata", {})
     info = current_runtime().execution_info
-    # checkpoint_ns is "node:task_id" for each enclosing subgraph node and for the node itself, joined by "|".
+    # checkpoint_ns is "node:task_id" for each enclosing subgraph node and for this node, joined by "|".
     around = str(configurable.get("checkpoint_ns", "")).split("|")[:-1]
     return NodePosition(
         node=str(metadata.get("langgraph_node", "")) or "memory",
@@ -435,7 +435,7 @@ def create_retain_node(
     where, policy = BankFinder(memory, bank, bank_from), choice(OnError, on_error, "on_error")
     if background:
         _check_worker(where)
-    # Set explicitly, so that the engine's setting does not apply.
+    # Set explicitly, so that the engine's setting is not used.
     failing = "queue" if policy is OnError.QUEUE else "raise"
     extraction = checked_options(failing, background, timeout_s, extract)
     options: dict[str, Any] = {"on_fork": choice(OnFork, on_fork, "on_fork"), "on_model_failure": failing}

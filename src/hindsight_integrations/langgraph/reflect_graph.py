@@ -1,6 +1,6 @@
 """The reflect operation as a compiled LangGraph subgraph with a node per opinion update (paper sections 5.4.2, 5.5 and 6.1)."""
 
-# No `from __future__ import annotations`: see state.py.
+# Without `from __future__ import annotations`; see state.py.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -154,7 +154,7 @@ class Keys:
 
 
 def joined(known: list[Any] | None, new: list[Any] | None) -> list[Any]:
-    """Reducer: merge the moves written in one step, sorted by number; None clears the list."""
+    """Merge the moves written in one step, sorted by number; None clears the list (a LangGraph reducer)."""
     if new is None:
         return []
     return sorted([*(known or ()), *new], key=lambda move: int(move["number"]))
@@ -294,7 +294,7 @@ class ReflectNodes:
         """Create the node that interrupts for approval of the changes, if there are any."""
 
         def run(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is built at run time
-            _check_same(self.where.name(state, config), state)  # the run may be resumed by another user
+            _check_same(self.where.name(state, config), state)  # another user may resume the run
             changes = changing(state.get("moves") or ())
             return {"approved": _ask_approval(state["answered"], changes) if changes else []}
 

@@ -1,6 +1,6 @@
 """HindsightRetriever: a LangChain retriever over one memory bank."""
 
-# No `from __future__ import annotations`: LangChain inspects a retriever's signatures for the options of a call.
+# Without `from __future__ import annotations`: LangChain inspects a retriever's signatures for options.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -98,7 +98,7 @@ class HindsightRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,
         **options: Any,  # noqa: ANN401 - the types of the fields above
     ) -> list[Document]:
-        del run_manager  # LangChain itself calls the callbacks
+        del run_manager  # LangChain calls the callbacks itself
         bank = self.bank if isinstance(self.bank, MemoryBank) else MemoryBank.over(self.bank)
         return as_documents(bank.recall(query, **self._options(options)))
 

@@ -1,7 +1,6 @@
 """Graph state: MemoryState, memories as plain dicts and prompt text, and functions that read messages and questions."""
 
-# No `from __future__ import annotations` in this package: LangGraph reads the annotations of node functions and state
-# schemas, and silently drops a state key whose annotation is a string.
+# Without `from __future__ import annotations`: LangGraph drops state keys whose annotation is a string.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -176,7 +175,7 @@ def _line(memory: Memory) -> str:
     )
 
 
-USER = "user"  # speaker of a message without a name
+USER = "user"  # the speaker of messages without a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +201,7 @@ class Question:
 
 
 def messages_in(state: object, key: str) -> list[Any]:
-    """Return the state's messages without summaries; most are not converted, since there may be thousands.
+    """Return the state's messages without summaries. Most are not converted, because there may be thousands.
 
     Raises:
         InvalidRequest: the state has no messages under this key, or an item is not a message.

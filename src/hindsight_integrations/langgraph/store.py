@@ -103,7 +103,7 @@ class HindsightStore(BaseStore):
                 "Pass a sync or async engine or bank.",
             )
         if bank is not None and isinstance(memory, MemoryBank | AsyncMemoryBank):
-            raise InvalidRequest("bank", "`memory` is already a bank", "Leave bank out.")
+            raise InvalidRequest("bank", "`memory` is already a bank", "Omit bank.")
         self._memory, self._name = memory, STORE if bank is None else bank
         self._index = _checked_paths(index, "index")
         self.ttl_config = _checked_ttl_config(ttl)

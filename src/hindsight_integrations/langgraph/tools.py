@@ -1,6 +1,6 @@
 """Agent tools over a memory bank: retain, recall, reflect, forget and list records."""
 
-# No `from __future__ import annotations`: see state.py.
+# Without `from __future__ import annotations`; see state.py.
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -155,11 +155,11 @@ def create_memory_tools(
     return [_tool(where, *made[verb]) for verb in chosen]
 
 
-# Function that makes a call on a bank; with an async bank, its result is awaitable.
+# Function that calls a bank; with an async bank, its result is awaitable.
 BankCall = Callable[[Any], Any]
-# Function that makes such a call on the run's bank, and returns the result.
+# Function that runs a BankCall on the run's bank, and returns its result.
 AskBank = Callable[[BankCall], Awaitable[Any]]
-Reply = tuple[str, Any]  # the text for the model, and the artifact as plain JSON
+Reply = tuple[str, Any]  # text for the model, and the artifact as plain JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class MemoryTool(BaseTool):
         run_manager: CallbackManagerForToolRun | None = None,
         **arguments: Any,  # noqa: ANN401 - as declared by the schema
     ) -> Reply:
-        del run_manager  # LangChain itself calls the callbacks
+        del run_manager  # LangChain calls the callbacks itself
         call = self._call(given, arguments, config)
         bank = self.where.open(_state(arguments), config)
 
@@ -288,12 +288,11 @@ def _state(arguments: Mapping[str, Any]) -> object:
     return runtime.state if isinstance(runtime, ToolRuntime) else {}
 
 
-LONGEST_WORD = 512  # maximum characters of a kind, a category or an id
-# Default bounds of a window, which stay in datetime's range in any time zone.
+LONGEST_WORD = 512  # maximum characters of a kind, category or id
+# Default bounds of a window, valid as datetimes in any time zone.
 FIRST_DAY, LAST_DAY = date(1000, 1, 1), date(9000, 1, 1)
 
-# A ToolRuntime, injected by ToolNode and hidden from the model. It is not validated, because pydantic would build a
-# runtime from the model's arguments, and not dumped, because it contains the whole state.
+# ToolNode's runtime. Pydantic must neither validate it, nor dump it with the whole state.
 Injected = Annotated[Any, SkipValidation, InjectedToolArg, PlainSerializer(lambda _: None)]
 
 
@@ -364,7 +363,7 @@ def window(start: date | None, end: date | None) -> tuple[str, str] | None:
 
 TOOL = "forget_memory"
 DECISIONS = ["approve", "edit", "reject"]
-PUSHED = "__pregel_push"  # the trigger with which LangGraph marks a task that a Send created
+PUSHED = "__pregel_push"  # the trigger of tasks that LangGraph's Send created
 UNREADABLE = 'Answer true or false, or {"decisions": [{"type": ...}]} with type "approve", "reject", or "edit" and edited_action.'
 EDITED = f'An edited_action must be {{"name": "{TOOL}", "args": {{"memory_id": ..., "erase": true}}}}.'
 
@@ -425,7 +424,7 @@ def await_decision(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     try:
         answer = interrupt(request)
-    except KeyError:  # the tool was invoked outside a graph
+    except KeyError:  # outside a graph
         raise InvalidRequest(
             "erase",
             "a person must approve it, which needs a graph to interrupt",
@@ -486,7 +485,7 @@ def _chosen(names: object) -> list[ToolVerb]:
         )
     chosen = list(dict.fromkeys(choice(ToolVerb, name, "names") for name in names))
     if not chosen:
-        raise InvalidRequest("names", "must name at least one tool", "Leave it out for all tools.")
+        raise InvalidRequest("names", "must name at least one tool", "Omit `names` to get all tools.")
     return chosen
 
 
@@ -531,7 +530,7 @@ async def _recall(options: Mapping[str, Any], numbered: bool, call: ToolCall, as
 async def _reflect(options: Mapping[str, Any], call: ToolCall, ask: AskBank) -> Reply:
     answer = await ask(methodcaller("reflect", call.arguments["question"], **options))
     memories = [as_memory(unit) for unit in answer.units]
-    # An extractive answer quotes memories, which must be marked as data.
+    # An extractive answer quotes memories, which are marked as data.
     quoted = answer.extractive and answer.units
     text = memories_block(map(memory_line, answer.units)) if quoted else answer.text
     return text, {"text": answer.text, "sufficient": answer.sufficient, "memories": memories}

@@ -31,14 +31,14 @@ _MOST_SPECIFIC = 4  # maximum number of words in a name; a longer text is an exp
 _HOW_RECORDED = frozenset(
     {"a", "an", "count", "daily", "log", "my", "number", "of", "tally", "the", "tracker", "tracking"}
 )
-"""Words that only describe the recording; not "total", "average" or "weekly", which change the meaning of a value."""
+"""Words that describe only the recording; without "total", "average" and "weekly", which change the meaning of a value."""
 _OF_KIND: Mapping[RecordKind, frozenset[str]] = {
     RecordKind.EXPENSE: KIND_WORDS[RecordKind.EXPENSE]
-    - {"payment"},  # kept, because a car payment is not the price of a car
+    - {"payment"},  # kept: a car payment is not the price of a car
     RecordKind.INCOME: frozenset({"income", "earning"}),
     RecordKind.QUANTITY: frozenset({"measurement", "taken"}),
     RecordKind.GOAL: KIND_WORDS[RecordKind.GOAL]
-    # The record's unit already contains the period ("USD/week").
+    # the record's unit contains the period already ("USD/week")
     | {"weekly", "monthly", "yearly", "annual", "spending", "expense"},
     RecordKind.TASK: frozenset({"task", "todo"}),
     RecordKind.EVENT: frozenset({"appointment"}),
@@ -71,7 +71,7 @@ def category_name(stated: str, kind: RecordKind) -> str:
     core = " ".join(words[said[0] : said[-1] + 1]) if said else name
     return (
         core if core == stated else category_name(core, kind)
-    )  # the specific part may contain general words itself
+    )  # the specific part may itself contain general words
 
 
 @lru_cache(maxsize=16_384)
@@ -88,7 +88,7 @@ def category_key(stated: str, kind: RecordKind) -> str:
 
 
 def _part(name: str, general: str, specific: str, kind: RecordKind) -> str:
-    """Return the part of a qualified form that names the category, or the whole form if that is unclear."""
+    """Return the part of "general: specific" that names the category, or the whole text if that is unclear."""
     words = _WORD.findall(specific)
     if all(_is_generic(w, kind) or physical_symbol(w) or currency_of(w, money=True) for w in words):
         return general

@@ -68,10 +68,10 @@ def _first_found(
 
 
 _LONGEST = 80  # maximum number of characters of a timestamp
-_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\ufeff]")  # direction marks that exports put before digits
+_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\ufeff]")  # direction marks that exports insert before digits
 _ZONE_IN_WORDS = re.compile(
     r"\s*\([^()\d]*\)\s*$"
-)  # "(Central European Standard Time)", appended by JavaScript
+)  # a zone's full name, appended by JavaScript: "(Central European Standard Time)"
 _WEEKDAY_IN_BRACKETS = re.compile(r"\([^\W\d_]+\.?\)")
 _CLOCK = re.compile(
     r"(?:(?<=[\d)\]])T|\bat |\bum |\ba las? |\bkl\.? |\bà )?(?<![\d:.,/-])"
@@ -102,7 +102,7 @@ _WEEKDAYS = frozenset({"MON", "TUE", "TUES", "WED", "THU", "THUR", "THURS", "FRI
 _EDGES = " \t\r\n,;-[]()\u2013\u2014"
 _JOINTS = re.compile(r"^(?:on|am|el|le)\s+|\s+(?:at|um|a las?|à|on)$", re.IGNORECASE)
 _YEAR = re.compile(r"(?<![0-9])(?:1[89]|20|21)[0-9]{2}(?![0-9])")
-_CODES = tuple(LANGUAGES)  # languages whose month names are recognised
+_CODES = tuple(LANGUAGES)  # languages with known month names
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 
 

@@ -11,7 +11,7 @@ from hindsight_integrations.language.times.grammar import TimeRules
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule
 
-NEVER = re.compile(r"(?!)")  # matches nothing; the default of a language without such phrases
+NEVER = re.compile(r"(?!)")  # matches nothing; the default for languages without such phrases
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,9 +250,9 @@ class Language:
     decimal_comma: bool = False
 
 
-# Minimum share of stop words in a text of a language; in prose, a third to a half of the words are stop words.
+# Minimum share of stop words in a text of a language; prose has a third to a half.
 LEAST_SHARE = 0.1
-# Minimum number of words of a text without stop words that counts as another language; a shorter text may list names.
+# Minimum words of a text without stop words to count as another language; shorter ones may list names.
 LEAST_WORDS = 7
 _WORD = re.compile(r"[^\W\d_]+")
 

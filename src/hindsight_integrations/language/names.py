@@ -111,7 +111,8 @@ def possible_names(text: str, languages: Sequence[Language]) -> list[str]:
 
 
 _TOKEN = re.compile(r"[\w][\w./&@+'\u2019-]*[\w]|\w")
-_ABBREVIATED = 3  # maximum letters of an abbreviation: "Dr. Sommer" is one name, "... and Bo. Key points ..." are two sentences
+# maximum letters of an abbreviation: "Dr. Sommer" is one name; "... Bo. Key points" is two sentences
+_ABBREVIATED = 3
 _OWNER = re.compile(r"['\u2019]s?$")
 
 
@@ -138,7 +139,7 @@ def designations(text: str, language: Language) -> list[tuple[str, ...]]:
     return [*found, tuple(run)] if run else found
 
 
-NameSpan = tuple[int, int, str]  # (start, negative length, so that longer names sort first, name)
+NameSpan = tuple[int, int, str]  # (start, negative length, name): sorts longer names first
 
 # Latin, Greek, Cyrillic.
 CAPITAL = f"[{''.join(letter for letter in map(chr, range(0x530)) if letter.isupper())}]"
@@ -231,10 +232,7 @@ _AFTER = re.compile(r" ([^\W\d_]+)")
 _AND = re.compile(r"(?: und | oder | & |, )$")
 
 
-# Names in languages that capitalise every noun. There, a capital letter does not indicate a name, so each name needs
-# other evidence: the word before it ("bei", "Frau", "Bruder", "heißt"), a singular verb after it (a noun would have an
-# article), a second capitalised word, foreign letters, or a list of common names. Doubtful words are skipped, because a
-# noun mistaken for a name would link half of the memories in a bank.
+# For languages that capitalise all nouns, where a capital letter is not enough to recognise a name.
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Context of capitalised words: the word before (case-folded), the word after, and whether they start a sentence."""
@@ -246,7 +244,12 @@ class _Place:
 
 
 def noun_spans(text: str, seen: Collection[str], names: NameWords, nouns: NounWords) -> Iterator[NameSpan]:
-    """Find the names in a text of a language that capitalises nouns.
+    """Find the names in a text of a language that capitalises all nouns.
+
+    A capitalised word needs other evidence: the word before it ("bei", "Frau", "Bruder", "heißt"), a singular
+    verb after it (a noun would have an article), a second capitalised word, foreign letters, or a list of
+    common names. Doubtful words are skipped, because a noun mistaken for a name would link half of the
+    memories in a bank.
 
     Args:
         text: the text to search.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from hindsight_integrations.language.language import Language, Person
 from hindsight_integrations.language.names import CAPITAL, begins_sentence
 
-LONGEST_TEXT = 10_000  # maximum number of characters; longer texts are not analysed, to bound the run time
+LONGEST_TEXT = 10_000  # maximum number of characters that are analysed, to limit the run time
 
 _QUOTED = re.compile(
     r"\"[^\"]{1,2000}\"|[\u201c\u201e][^\u201c\u201d\u201e]{1,2000}[\u201c\u201d]|\u00ab[^\u00ab\u00bb]{1,2000}\u00bb"
@@ -77,7 +77,7 @@ def _masked(text: str, language: Language) -> tuple[str, list[str]]:
     plain = _ADDRESS.sub(keep_pronoun, plain)
     if not _shouted(plain):
         plain = _ACRONYM.sub(keep_pronoun, plain)
-    if language.names.nouns is None:  # not in languages that capitalise all nouns
+    if language.names.nouns is None:  # useless in languages that capitalise all nouns
 
         def keep_name(match: re.Match[str]) -> str:
             return keep_pronoun(match) if _in_name(match, language) else match[0]

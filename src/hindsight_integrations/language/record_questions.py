@@ -24,19 +24,18 @@ from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import Granule
 
 LONGEST = 300  # maximum number of characters of a question about records
-# Minimum number of words of a statement (chosen by hand); a shorter one, such as "my current weight", is taken as a
-# question without a verb.
+# Minimum words of a statement (chosen by hand); "my current weight" is a question without a verb.
 LEAST_STATED = 5
 LONGEST_NAME = 4  # maximum number of words of a category
 MOST_SUBJECTS = 3  # maximum number of subjects per question: "coffee, lunch and rent"
 UNKNOWN_WORDS = 1  # maximum number of unknown words in a question that lists a whole kind
-# Minimum number of letters (chosen by hand) of a word that identifies a multi-word category, as "honey" for honey sales.
+# Minimum letters of a word that identifies a longer category, as "honey" does honey sales (chosen by hand).
 LEAST_PART = 4
-# Minimum number of letters (chosen by hand) of the first part of a compound, such as "Rad" of Radkilometer.
+# Minimum letters of the first part of a compound, such as "Rad" in Radkilometer (chosen by hand).
 LEAST_FORM = 3
-CLOSE = 86  # minimum similarity of a misspelling in percent (chosen by hand), as "autbus" for "autobus"
-CLOSE_LETTERS = 5  # minimum number of letters of a word that may be a misspelling (chosen by hand)
-MAJORITY = 0.6  # minimum share of one category among the best memories that contain a word of the question
+CLOSE = 86  # minimum similarity of a misspelling in percent, such as "autbus" for "autobus" (chosen by hand)
+CLOSE_LETTERS = 5  # minimum letters of a word that may be a misspelling (chosen by hand)
+MAJORITY = 0.6  # minimum share of a category among the best memories with a word of the question
 
 VALUED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
 """Kinds with numeric values."""
@@ -193,12 +192,12 @@ class KnownThings:
         return [w for w in words if len(w) >= LEAST_PART and w not in others and self.thing(w) is None]
 
     def unit(self, word: str, *, money: bool) -> str | None:
-        """Return the unit that a word denotes: a count that the bank's quantities have, money, or a physical unit; else None.
+        """Return the unit that a word denotes: a unit of the bank's quantities, a currency or a physical unit; else None.
 
         Args:
-            word: in lower case.
-            money: whether the question is about money. Only then are "pounds", and codes that are words ("try", "pen",
-                "mop"), currencies, and only those the bank has amounts in.
+            word: the word, in lower case.
+            money: whether the question is about money. If not, ambiguous words ("pounds", "try", "pen", "mop") are not
+                read as currencies; if so, only as currencies in which the bank has amounts.
         """
         meant = self.thing(word) or word
         physical = physical_symbol(meant) if len(meant) > 1 else None
@@ -354,7 +353,7 @@ class _Question:
 
     def subjects_with_figures(self) -> Iterator[Subject]:
         """Yield the named categories with numeric values whose figures the question wants."""
-        kinds = self.kinds - {RecordKind.GOAL}  # "my coffee budget" asks about coffee expenses
+        kinds = self.kinds - {RecordKind.GOAL}  # "my coffee budget" asks about expenses for coffee
         for name in self.names:
             if self._wants_figures(name):
                 for subject in name.subjects:
@@ -374,7 +373,7 @@ class _Question:
         if not self.lists or self.otherwise or len(self.unknown_words()) > UNKNOWN_WORDS:
             return []
         if self.kinds == {RecordKind.GOAL}:
-            return [Subject(RecordKind.GOAL)]  # "my budgets and my step goal": few, so that all are listed
+            return [Subject(RecordKind.GOAL)]  # goals are few, so all are listed
         kinds = self.kinds or _NAMED_ALONE
         return [each for name in self.names for each in name.subjects if each.kind in kinds]
 
@@ -416,7 +415,7 @@ class _Question:
         return next((periods[word] for word in self.words if word in periods), None)
 
     def unit_of(self, subject: Subject) -> str | None:
-        """Return the unit that the question names, if the quantity's values convert to it."""
+        """Return the unit that the question names, if the quantity's values can be converted to it; else None."""
         if subject.kind is not RecordKind.QUANTITY:
             return None
         return next((unit for unit in self._units() if self.known.given_in(subject, unit)), None)

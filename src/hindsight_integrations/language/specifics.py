@@ -15,9 +15,7 @@ _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:-[^\W\d_]+)*")
 _INSIDE = re.compile(r"(?<=[^\W_] |[,;:)] )[^\W\d_]['\u2019\w]+")  # a word inside a sentence
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 _LASTING = {Unit.MINUTE: 1, Unit.HOUR: 60, Unit.DAY: 1, Unit.WEEK: 7}
-"""The size of a time unit, in minutes for minutes and hours, and in days for days and weeks; so two weeks equal
-fourteen days.
-"""
+"""Sizes of time units: minutes and hours in minutes, days and weeks in days, so that two weeks equal fourteen days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,7 @@ def _value(token: str, words: Words, *, decimal_comma: bool) -> float | None:
     return value if value > 1 else None
 
 
-# Numbers in words up to this are allowed: they may count things listed in the sources ("her two dogs").
+# Numbers in words up to this one are allowed, because they may count things ("her two dogs").
 COUNTED = 3
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _WORD = re.compile(r"[^\W_]+")

@@ -9,7 +9,7 @@ from hindsight_integrations.language.packs import LANGUAGES
 
 _ENDS = re.compile(
     r"(?<=[.!?…])(?<!\s\d\.)(?<!\s\d\d\.)[\"'\u201d\u2019)\]]*\s+(?!\()|\n+"
-)  # not after an ordinal or a list number; a parenthesis after a sentence belongs to the sentence
+)  # not after an ordinal or list number; a parenthesis after a sentence belongs to it
 _MARKS = re.compile(r"^[\s\-*•>¿¡\"'\u201c\u201e]+")
 
 
@@ -73,7 +73,7 @@ def _idle(sentence: str, words: AskingWords) -> bool:
     )
 
 
-_LONGEST = 80  # maximum number of characters; longer messages are not small talk
+_LONGEST = 80  # maximum length of small talk, in characters
 _ASSENTS = {"ok", "okay", "k", "sounds good", "alright", "genau", "passt", "vale"}
 _SIGNS = "\U0001f44d\U0001f44e\U0001f44c\u2705\u2714\u274c\u2716"  # thumbs up and down, OK hand, check marks, crosses
 _STATES = re.compile(

@@ -11,7 +11,7 @@ from importlib import import_module
 
 from hindsight_integrations.language.language import Language
 
-_REMEMBERED = 50_000  # number of cached words per language; stemming takes 20 to 40 us, a cache hit 0.1
+_REMEMBERED = 50_000  # number of cached words per language: stemming takes 20 to 40 us, a cache hit 0.1 us
 
 
 def snowball(algorithm: str) -> Callable[[str], str]:
@@ -20,13 +20,12 @@ def snowball(algorithm: str) -> Callable[[str], str]:
     Args:
         algorithm: a snowballstemmer algorithm, such as "english".
     """
-    own = threading.local()  # a stemmer holds its current word, so each thread needs its own
+    own = threading.local()  # one per thread, because a stemmer has mutable state
 
     @lru_cache(maxsize=_REMEMBERED)
     def stem(word: str) -> str:
         if not hasattr(own, "stemmer"):
-            # Not snowballstemmer.stemmer(): it uses PyStemmer, another version of the algorithms, if that is installed,
-            # for example for LlamaIndex's BM25 retriever. The stems would then depend on other packages.
+            # Not `snowballstemmer.stemmer()`, which uses another version, PyStemmer, if that happens to be installed.
             module = import_module(f"snowballstemmer.{algorithm}_stemmer")
             own.stemmer = getattr(module, f"{algorithm.title()}Stemmer")()
         return str(own.stemmer.stemWord(word))

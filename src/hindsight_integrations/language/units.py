@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pint import UnitRegistry
 
 
-_UNITS = {  # CLDR's unit: symbol
+_UNITS = {  # symbols by CLDR name
     "duration-second": "s",
     "duration-minute": "min",
     "duration-hour": "h",
@@ -130,7 +130,7 @@ def currency_of_country(country: str) -> str | None:
     return str(found[0]) if found else None
 
 
-_BARE = {  # names without a country, each with the most common currency; peso and franc are too ambiguous
+_BARE = {  # names without a country, with the most common currency; "peso" and "franc" are too ambiguous
     "dollar": "USD",
     "dólar": "USD",
     "buck": "USD",
@@ -189,7 +189,7 @@ def may_be_written(code: str, sign: str) -> bool:
 
 _PREFIXES = {"": "", "nano": "n", "micro": "µ", "milli": "m", "centi": "c", "deci": "d", "kilo": "k"}
 _PREFIXES |= {"mega": "M", "giga": "G", "tera": "T", "peta": "P"}
-_ROOTS = {  # pint's unit: (symbol, symbols of the allowed prefixes)
+_ROOTS = {  # (symbol, symbols of allowed prefixes) by pint's name
     "second": ("s", "nµm"),
     "minute": ("min", ""),
     "hour": ("h", ""),
@@ -223,9 +223,9 @@ _ROOTS = {  # pint's unit: (symbol, symbols of the allowed prefixes)
     "kilometer_per_hour": ("km/h", ""),
 }
 _WITHOUT_SIZE = frozenset({"degree_Celsius", "degree_Fahrenheit", "percent"})
-"""Units that are never converted: the zero of a temperature scale is arbitrary."""
-_NEVER_BARE = frozenset({"calorie"})  # usually means a kilocalorie
-_NO_SYMBOLS = frozenset({"a"})  # the SI's symbol of the year, but also an English word
+"""Units that are never converted, because the zero of a temperature scale is arbitrary."""
+_NEVER_BARE = frozenset({"calorie"})  # usually means kilocalorie
+_NO_SYMBOLS = frozenset({"a"})  # the SI symbol of the year, but also an English word
 _CALENDAR = {"month": 1, "year": 12}  # in months, because a month is not a fixed number of days
 _POWER = re.compile(r"(m|dm|cm|mm|km)(?:\^?([23])|([²³]))")
 _SUPERSCRIPTS = {"2": "²", "3": "³", "²": "²", "³": "³"}
@@ -390,7 +390,7 @@ def factor(unit: str, wanted: str) -> Fraction:
 
 
 def _bare(unit: str) -> str:
-    """Strip asides and the purpose from a unit, repeatedly."""
+    """Remove all qualifiers ("max.", parentheses) and purposes ("on coffee") from a unit."""
     text = _blanks(_PURPOSE.sub("", _blanks(_ASIDE.sub(" ", unit))))
     return text if text == unit else _bare(text)
 

@@ -403,7 +403,7 @@ class _Load:
         for name, info in _TRANSLATED[table.name]:
             if (value := row[name]) is not None:
                 row[name] = self._value(line, table.columns[name], info, value)
-        # All memories are new to this bank, so the mental model has checked either all of them or none.
+        # An import adds only new memories, so the mental model was based on all of them or on none.
         if table is mental_models:
             row["checked_to"] = self._now if row["checked_to"] else 0
         if (known := self._ids.get(table.name)) is not None:

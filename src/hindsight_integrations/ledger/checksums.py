@@ -48,8 +48,7 @@ _SEAL_VECTOR = (
     .where(in_bank(vectors, "of"), vectors.c.unit == bindparam("row"))
     .values(checksum=bindparam("sum"))
 )
-# Damage can turn a vector into text, which SQLAlchemy cannot convert to bytes. A turn that waits for extraction may have
-# no vector.
+# Damage can turn a vector into text, which SQLAlchemy cannot convert. A waiting turn may have no vector.
 _VECTORS_IN_BANK = (
     select(units.c.id, units.c.unit_id, type_coerce(vectors.c.vector, NullType()), vectors.c.checksum)
     .select_from(units.outerjoin(vectors, refers(vectors.c.unit, units)))

@@ -78,7 +78,7 @@ from hindsight_integrations.model.writes import WriteSet
 
 FLOAT_BYTES = 4
 
-# Upserts change a row only if something differs, because repeating a write set must not raise the revision.
+# Rows are updated only if something differs, because a repeated write set must not raise the revision.
 _document = insert(documents)
 _DOCUMENT_FIELDS = ("content_hash", "context", "mentioned_at", "metadata", "tags")
 _PUT_DOCUMENT = _document.on_conflict_do_update(
@@ -168,7 +168,7 @@ def commit(connection: Connection, bank: BankRow, writes: WriteSet, schedule: Sc
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What must be updated after a change of facts: observations, mental models and opinions.
+    """The observations, mental models and opinions to update after a change of facts.
 
     Attributes:
         target: the commit that changed facts.
@@ -184,7 +184,7 @@ class Following:
 
     @classmethod
     def of(cls, target: CommitTarget) -> Following:
-        """Read what must be updated after the changes made so far."""
+        """Read which of them the changes so far affect."""
         changed = {"bank": target.bank, "revision": target.revision}
         keys, models, unseen = ask(
             target.connection,
@@ -195,7 +195,7 @@ class Following:
         return cls(target, [key for (key,) in keys], [model for (model,) in models], bool(unseen))
 
     def enqueue(self, schedule: Schedule, *, facts: bool = True, evidence: bool = True) -> None:
-        """Enqueue the tasks that update it.
+        """Enqueue the tasks for these updates.
 
         Args:
             schedule: delays of the tasks.
@@ -235,7 +235,7 @@ def _write_all(target: CommitTarget, writes: WriteSet, now: int) -> tuple[str, .
         if write.unit.kind is UnitKind.DOCUMENT_ITEM and write.unit.id in created
     ]
     changed_documents = move_documents(target, {*ended, *items})
-    if changed_documents:  # their evidence was judged by the items of the document
+    if changed_documents:  # their evidence was judged by the text with the changed items
         judge_corrected(target.connection, target.bank, *changed_documents)
     changed = [*ended, *changed_documents]
     change_facts(target, changed)

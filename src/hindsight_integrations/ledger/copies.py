@@ -1,7 +1,7 @@
-"""The copies of banks outside the ledger: who holds indexes of a bank, and which erasures they have applied.
+"""The registry of copies of banks outside the ledger: which indexes contain a bank, and which erasures they have applied.
 
-Used only on PostgreSQL, where each process has its own indexes. A copy is registered before the bank is read into it, so
-that no erasure misses it.
+Used only on PostgreSQL, where each process has its own indexes. A copy is registered before the bank is read
+into it, so that no erasure misses it.
 """
 
 from __future__ import annotations

@@ -41,17 +41,17 @@ SCHEMA_VERSION = 1
 
 LEDGER_FILE = "ledger.sqlite"
 BUSY_MILLISECONDS = 5000
-# More than the package has. With the driver's default of 128, many statements would be prepared again in each turn.
+# More than the package's number of statements. With the default of 128, many would be prepared again in each turn.
 CACHED_STATEMENTS = 1000
-CACHE_KIBIBYTES = 16_384  # page cache of the writer's connection
+CACHE_KIBIBYTES = 16_384  # size of the page cache of the writer's connection
 READER_CACHE_KIBIBYTES = 4_096
-"""Page cache per reader thread; small, because the system's file cache backs it."""
+"""Size of the page cache of each reader thread; it can be small, because the system also caches the file."""
 _PRIMARY_CODE = 0xFF  # the low byte of an extended SQLite result code is the primary code
 
 
 @contextmanager
 def converted(path: Path | str) -> Iterator[None]:
-    """Run a block and convert database exceptions to this package's errors.
+    """Convert database exceptions that are raised within the block to this package's errors.
 
     Raises:
         LedgerBusy: another connection held the database for longer than the busy timeout.
@@ -81,7 +81,7 @@ def _convert(error: BaseException | None, path: Path | str) -> StorageError:
         return LedgerBusy(path, None)
     if code == sqlite3.SQLITE_READONLY:
         return LedgerReadOnly(path, str(error))
-    if str(error).startswith("Could not decode"):  # the rest of the message quotes the text
+    if str(error).startswith("Could not decode"):  # omit the rest of the message, which quotes the text
         return LedgerFailed(path, "a stored text is damaged; doctor(deep=True) lists the damaged memories")
     return LedgerFailed(path, str(error))
 
@@ -103,7 +103,7 @@ def engine_of(connect: Callable[[], sqlite3.Connection]) -> Engine:
     )
 
 
-OPTIONS = {"preserve_rowcount": True}  # needed to read the number of rows that an INSERT added
+OPTIONS = {"preserve_rowcount": True}  # so that `rowcount` is available after an INSERT
 _COMPILED: dict[Any, Any] = {}
 """Cache of compiled statements. All statements are constants of this package, so the cache is bounded."""
 
@@ -149,7 +149,7 @@ class Database:
                     self._open_readers.connection = None
 
     def reading_once(self) -> AbstractContextManager[Connection]:
-        """Open a block for a single read statement, which saves two round trips on PostgreSQL."""
+        """Open a block for one read statement, which saves two round trips on PostgreSQL."""
         return self.reading()
 
     @contextmanager
@@ -280,7 +280,7 @@ class SqliteDatabase(Database):
             with self.writing() as connection:
                 accept(connection, loss)
         with self.writing() as connection:
-            own = state_of(connection)  # includes the transaction above
+            own = state_of(connection)  # the count includes the transaction above
         if self._high_water and self._high_water.read()[-1:] != [own]:
             self._high_water.restart(own)
 
@@ -301,7 +301,7 @@ class SqliteDatabase(Database):
         try:
             with self.reading() as connection:
                 rows = raw(connection).execute("PRAGMA integrity_check").fetchall()
-        except LedgerFailed as error:  # too damaged to check
+        except LedgerFailed as error:  # the file is too damaged for the check
             return (error.reason,)
         return tuple(row[0] for row in rows if row[0] != "ok")
 
@@ -358,8 +358,8 @@ class SqliteDatabase(Database):
         connection = sqlite3.connect(
             self._uri,
             uri=True,
-            isolation_level=None,  # this class, not the driver, begins and ends transactions
-            check_same_thread=False,  # `close` closes the readers of other threads
+            isolation_level=None,  # this class begins and ends transactions itself
+            check_same_thread=False,  # for `close`, which closes the readers of other threads
             timeout=BUSY_MILLISECONDS / 1000,
             cached_statements=CACHED_STATEMENTS,
         )

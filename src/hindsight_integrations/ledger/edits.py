@@ -62,10 +62,11 @@ class UnitEditor(UnitReader):
         self._database, self._schedule = database, schedule
 
     def edit(self, bank: str, edit: UnitEdit, made_at: datetime) -> int:
-        """Correct a unit in place. Return the new revision, at which the feed reports the unit again.
+        """Correct a unit in place. Return the new revision, after which indexes read the unit again.
 
-        The old text is not kept; the audit row records which fields changed and when. Evidence that was judged by the old text
-        (of this fact, or against this opinion) is deleted, so that `facts_since` returns those facts again.
+        The old text is not kept; the audit row records which fields changed and when. Evidence that was
+        judged by the old text (of this fact, or against this opinion) is deleted, so that `facts_since`
+        returns those facts again.
 
         Raises:
             InvalidRequest: the bank does not contain the unit, or a unit it links to.

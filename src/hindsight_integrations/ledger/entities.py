@@ -1,4 +1,4 @@
-"""Entities: writing them; lookup by name, by shared token and by unit; and logged manual changes."""
+"""Entities: writing; lookup by name, shared token and unit; and logged manual changes."""
 
 from __future__ import annotations
 
@@ -523,7 +523,7 @@ def logged_changes(connection: Connection, bank: int) -> list[LoggedChange]:
 
 @dataclass(frozen=True, slots=True)
 class _EntityRow:
-    """An entity being changed, with its row id."""
+    """An entity's columns and row id, for a manual change."""
 
     row: int
     id: str
@@ -577,7 +577,7 @@ _DELETE_TASK = delete(tasks).where(
     tasks.c.bank == bindparam("bank"),
     tasks.c.kind == TaskKind.OBSERVE.value,
     tasks.c.key == bindparam("entity"),
-    tasks.c.key != literal("", literal_execute=True),  # the condition of the partial index
+    tasks.c.key != literal("", literal_execute=True),  # implied by the key, but needed for the partial index
 )
 _DELETE_ENTITY = delete(entities).where(in_bank(entities), entities.c.id == bindparam("row"))
 _ADD_CHANGE = insert(entity_changes).returning(entity_changes.c.id)
@@ -708,8 +708,7 @@ class EntityEditor(EntityReader):
             entity = editor.entity(entity_id)
             editor.set_names(entity, merged_names(entity.names, names))
             new = tuple(name for name in names if name not in entity.names)
-            # Log all names, even existing ones, because a name that was only matched by similarity now counts as set by
-            # hand.
+            # Also log existing names: a name that was assigned by similarity is now a name set by hand.
             moved = Moved(entity_id, names=new, other_names=tuple(names))
             return editor.log(EntityChangeKind.ALIAS, moved, made_at)
 

@@ -258,7 +258,7 @@ _WINDOW = _NO_ITEMS.where(
         and_(units.c.mentioned_at >= bindparam("start"), units.c.mentioned_at < bindparam("end")),
     )
 )
-# Documents retained with this thread id are not included; they have their own selector.
+# Documents with this thread id are not included; they are selected by `document`.
 _THREAD = _OF_BANK.where(units.c.thread == bindparam("thread"), units.c.document.is_(None))
 _MESSAGE = select(unit_sources.c.unit).where(
     unit_sources.c.bank == bindparam("bank"),
@@ -345,7 +345,7 @@ def _whole(connection: Connection, bank: int, rows: list[int], whole: WholeNames
 
 
 def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
-    """Return the row ids of units selected by id, and of units that mention a selected identifier or name.
+    """Return the row ids of units with a selected id, and of units that contain a selected identifier or name.
 
     Searches the text, context and metadata of units.
     """
@@ -536,7 +536,8 @@ def without(payload: str, traces: Traces) -> str | None:
         return None
     if document:
         same_source = document in traces.documents
-    else:  # without a thread, a payload belongs to the erased conversation only if it contained an erased message
+    # without a thread id, a payload belongs to the erased conversation only if it contained an erased message
+    else:
         same_source = thread in traces.threads if thread else kept != value
     if same_source and any(erased in text for text in _texts_in(kept) for erased in traces.texts):
         return None
@@ -769,9 +770,9 @@ def traces_of(
         threads=frozenset(unit.thread for unit in erased if unit.document is None),
         documents=frozenset(unit.document for unit in erased if unit.document is not None),
         document=erasure.document,
-        # With `message`, `thread` only identifies the message's conversation, whose other messages stay.
+        # With `message`, `thread` only locates the message; the other messages of the thread are kept.
         thread=erasure.thread if erasure.message is None else None,
-        # An erasure has either `window` or `before`, which means everything up to a time.
+        # `window` and `before` exclude each other; `before` is a window without a start.
         window=erasure.window if erasure.before is None else Interval(EARLIEST, erasure.before),
         tags=frozenset(erasure.tags),
         names=names,
@@ -851,7 +852,7 @@ _DELETE_BLOCK = delete(entity_blocks).where(
 _DELETE_OBSERVING = delete(tasks).where(
     tasks.c.bank == bindparam("bank"),
     tasks.c.kind == TaskKind.OBSERVE.value,
-    tasks.c["key"] != literal("", literal_execute=True),  # the condition of the index
+    tasks.c["key"] != literal("", literal_execute=True),  # needed for the partial index
     among(tasks.c["key"], "keys"),
 )
 
@@ -957,7 +958,7 @@ _WAITING = (
     .select_from(units.join(unit_sources, refers(unit_sources.c.unit, units)))
     .where(
         units.c.bank == bindparam("bank"),
-        units.c.kind == literal(UnitKind.TURN.value, literal_execute=True),  # the condition of the index
+        units.c.kind == literal(UnitKind.TURN.value, literal_execute=True),  # needed for the partial index
     )
 )
 _WAITING_ROWS = _WAITING.add_columns(units.c.id)

@@ -1,4 +1,4 @@
-"""The feed: a bank's content as arrays, from which indexes are built and updated.
+"""The feed: a bank's content, or its changes since a revision, as arrays from which indexes are built and updated.
 
 Rows are read in revision order and sorted into row order by numpy.
 """
@@ -72,8 +72,8 @@ from hindsight_integrations.model.links import Edges, Mentions
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.model.watermark import IndexMark, Watermark
 
-BLOCK = 65_536  # number of links read at a time, 2 MB whatever the size of the bank
-VECTORS_AT_ONCE = 8_192  # number of vectors read at a time, 12 MB with 384 dimensions
+BLOCK = 65_536  # number of links read at a time: 2 MB
+VECTORS_AT_ONCE = 8_192  # number of vectors read at a time: 12 MB with 384 dimensions
 
 _CODE_SHIFT = 54
 _WEIGHT_STEPS = 2.0**53  # weights in [0, 1] are read as multiples of 1 / 2**53, which is lossless
@@ -290,7 +290,7 @@ def _first_links(since: int) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What will be read from a feed, so that PostgreSQL can answer all of it in one round trip.
+    """The selects that will be read from a feed, which PostgreSQL then answers in one round trip.
 
     Attributes:
         bank: row id of the bank.
@@ -330,14 +330,14 @@ class Ahead:
 class Feed:
     """A bank at one revision, with its changes after an earlier revision `since`; `since=0` returns everything.
 
-    Each method takes its own `since`, because each index has its own watermark. Only what is requested is read. Arrays
-    are in row order. Use a feed only inside its block and on the thread that opened it.
+    Each method takes its own `since`, because each index has its own watermark. Only the requested data is
+    read. Arrays are in row order. Use a feed only inside its block and on the thread that opened it.
 
     Args:
         connection: a connection that sees one state of the ledger.
         bank: the bank's name.
         database: the database of the connection.
-        ahead: what will be read; None if unknown.
+        ahead: the selects to run in advance; None if unknown.
 
     Attributes:
         bank: the bank's row.
@@ -380,10 +380,10 @@ class Feed:
         return self._mark
 
     def knows(self, mark: Watermark) -> bool:
-        """Return whether a watermark belongs to this bank's history, so that its revision is a valid `since`.
+        """Return whether this bank made the commit of a watermark, so that its revision is a valid `since`.
 
-        If not, the index belongs to another history (the bank was deleted and created again, a backup was restored, or
-        the ledger was replaced) and must be rebuilt.
+        If not, the index is of another bank (the bank was deleted and created again, a backup was restored, or the
+        ledger was replaced) and must be rebuilt.
 
         Raises:
             LedgerLost: the watermark's commit is missing from this ledger or belongs to another ledger, and the user has
@@ -562,14 +562,14 @@ def _commit_of(bank: int, revision: int) -> dict[str, int]:
 
 
 def _asked(select: Executable, values: Values) -> tuple[object, ...]:
-    """Return a select and its values as a hashable key."""
+    """Return a select and its values as a hashable cache key."""
     return select, *sorted(values.items())
 
 
 def _words(
     ids: IntArray, rows: Sequence[Any]
 ) -> tuple[list[tuple[str, ...]], list[tuple[str, str]], list[str]]:
-    """Return tags, (thread, speaker) and metadata of units (`ids`, ascending). `rows` has only units with one of these."""
+    """Return tags, (thread, speaker) and metadata of units (`ids`, ascending). `rows` lacks units without any of these."""
     tags: list[tuple[str, ...]] = [()] * len(ids)
     speakers, metadata = [("", "")] * len(ids), [""] * len(ids)
     places = np.searchsorted(ids, np.fromiter((row[0] for row in rows), np.int64, len(rows)))

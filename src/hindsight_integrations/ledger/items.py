@@ -52,8 +52,7 @@ _KEYS = _OF_BANK, _IN_NAMESPACE, among(items.c.key, "keys")
 _after = bindparam("after", type_=String)
 _UNDER = _OF_BANK, items.c.namespace >= bindparam("first"), or_(_after.is_(None), items.c.namespace < _after)
 _ALIVE = or_(items.c.expires_at.is_(None), items.c.expires_at > bindparam("now"))
-# Few items expire. Without this condition, SQLite would read all items of the bank instead of using the index of
-# expiring items.
+# The second condition lets SQLite use the index of expiring items, which are few.
 _EXPIRING = unindexed(items.c.bank) == bindparam("of"), items.c.expires_at.is_not(None)
 
 _COLUMNS = "id", "namespace", "key", "value", "created_at", "updated_at", "expires_at", "checksum"
@@ -149,7 +148,7 @@ _DELETE_DONE = delete(tasks).where(*_expiry_tasks, tasks.c.state == TaskState.DO
 
 SOONEST = timedelta(
     seconds=1
-)  # items with the same expiry time are deleted together; expired items are hidden until then
+)  # tolerance by which items are deleted together; expired items are hidden until then
 
 
 class ItemReader(Reader):
@@ -258,7 +257,7 @@ def _sound(bank: str, rows: Sequence[Row]) -> list[tuple[int, Item]]:
 
 
 def _by_namespace(bank: int, keys: Iterable[ItemKey]) -> list[dict[str, Any]]:
-    """Return the parameters of _KEYS for these items, one set per namespace."""
+    """Return the parameters that select these items, one set per namespace."""
     by_namespace: dict[str, list[str]] = {}
     for namespace, key in keys:
         by_namespace.setdefault(namespace_text(tuple(namespace)), []).append(key)
@@ -266,12 +265,12 @@ def _by_namespace(bank: int, keys: Iterable[ItemKey]) -> list[dict[str, Any]]:
 
 
 def _named(bank: int, write: ItemWrite | ItemDelete) -> dict[str, Any]:
-    """Return the parameters of _NAMED."""
+    """Return the parameters that select an item by key."""
     return {"of": bank, "within": namespace_text(write.namespace), "named": write.key}
 
 
 def _under(prefix: Namespace, bank: int) -> dict[str, Any]:
-    """Return the parameters of _UNDER."""
+    """Return the parameters that select items under a namespace prefix."""
     first, after = namespace_range(prefix)
     return {"of": bank, "first": first, "after": after}
 

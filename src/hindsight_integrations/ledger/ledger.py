@@ -132,7 +132,7 @@ class Transaction(Snapshot):
 
     @property
     def feed(self) -> Feed:
-        """The bank as this transaction sees it, for indexes that must catch up before a decision."""
+        """The bank in the state of this transaction, for indexes that must catch up before a decision."""
         return self._feed
 
     def commit(self, writes: WriteSet) -> Receipt:
@@ -312,7 +312,7 @@ class Ledger(LedgerReader):
     def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, vectors: Matrix) -> int:
         """Record the bank's embedder and replace the vectors of `ids`; return the new revision.
 
-        Without ids, only the embedder is recorded. The feed reports the replaced vectors again.
+        Without ids, only the embedder is recorded. Indexes read the replaced vectors again.
 
         Args:
             bank: the bank.

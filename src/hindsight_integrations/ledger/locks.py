@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from hindsight_integrations.errors import LedgerBusy, LedgerReadOnly
 
 LOCK_FILE = "ledger.lock"
-# A separate file, because on Windows other processes cannot read the locked byte of the lock file.
+# a separate file, because on Windows other processes cannot read a locked file
 OWNER_FILE = "ledger.pid"
 ID_FILE = "cache.id"
 
@@ -99,7 +99,7 @@ class CacheFolder:
         self._lock.release()
 
     def keep_only(self, used: Collection[str]) -> None:
-        """Delete the indexes of backends that this engine does not use, because erasures would not reach them.
+        """Delete the indexes of backends that this engine does not use; later erasures would not reach them.
 
         Raises:
             LedgerReadOnly: the indexes cannot be deleted.

@@ -1,4 +1,4 @@
-"""Detection of losses: commits that the ledger's mark or an index records but the ledger does not contain."""
+"""Detection of losses: commits that are recorded in the high-water marks or in an index, but missing from the ledger."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hindsight_integrations.model.watermark import IndexMark, Watermark
 logger = logging.getLogger("hindsight_integrations")
 
 MARK_FILE = "ledger.mark"
-# One 4 KiB page. The newest record may be half written, and older records show which banks a loss affects.
+# One 4 KiB page. The newest record may be half written; older ones show which banks a loss affects.
 RECORDS = 64
 
 _RECORD = struct.Struct(
@@ -35,12 +35,13 @@ _CHECK = struct.Struct("<I")
 
 @dataclass(frozen=True, slots=True)
 class HighWater:
-    """The state of the ledger after a transaction.
+    """The state of the ledger after a transaction: a high-water mark.
 
     Attributes:
         transactions: number of transactions so far.
         token: random token of the last transaction, hexadecimal.
-        commit: the newest commit of any bank. Generation and revision are 0 if there is no commit or its bank was deleted.
+        commit: the newest commit of any bank. Generation and revision are 0 if there is no commit or its bank
+            was deleted.
     """
 
     transactions: int
@@ -195,7 +196,7 @@ def state_of(connection: Connection) -> HighWater:
 
 
 def counted(connection: Connection) -> HighWater:
-    """Count the open transaction and draw its token; return the ledger's state after it."""
+    """Count the open transaction, generate its random token, and return the resulting state of the ledger."""
     drawn = secrets.token_bytes(8)
     advanced: Watermark | None = connection.info.pop(_ADVANCED, None)
     if advanced is None:
@@ -206,7 +207,7 @@ def counted(connection: Connection) -> HighWater:
 
 
 def advance(connection: Connection, bank: int, revision: int, dimension: int | None = None) -> None:
-    """Raise a bank's revision, draw the token of the commit, and set the vector dimension if given."""
+    """Raise a bank's revision, generate the commit's token, and set the vector dimension if given."""
     token = secrets.token_bytes(8)
     connection.execute(_ADVANCE, {"row": bank, "to": revision, "length": dimension})
     connection.execute(_DRAW, {"bank": bank, "revision": revision, "token": token})
@@ -219,7 +220,7 @@ def begun(connection: Connection) -> None:
 
 
 def watermark_of(connection: Connection) -> Watermark | None:
-    """Return the commit that the open transaction makes, without the ledger's id; None if it raises no revision."""
+    """Return the open transaction's commit, without the ledger's id; None if the transaction raises no revision."""
     return connection.info.get(_ADVANCED)
 
 
@@ -298,7 +299,7 @@ def accept(connection: Connection, loss: Loss) -> None:
 def _behind_mark(
     connection: Connection, own: HighWater, mark: HighWater | None
 ) -> tuple[list[str], set[str], int | None]:
-    """Compare the ledger with its newest mark; return reasons, lost histories and the number of lost transactions."""
+    """Compare the ledger with its newest high-water mark; return reasons, lost histories and the number of lost transactions."""
     if mark is None or (mark.commit.ledger != own.commit.ledger and not is_lost(connection, mark.commit)):
         return [], set(), None
     if mark.commit.ledger != own.commit.ledger:

@@ -54,8 +54,7 @@ from hindsight_integrations.model.writes import ObservedWrite, WriteSet
 NO_PAYLOAD = "{}"  # empty, because the task's key identifies the entity
 
 
-# This condition matches the partial index, which contains only waiting entities, so an entity that every turn mentions
-# still takes one row.
+# The same condition as in the partial index, which contains only entities that wait for observations.
 _WAITING = select(entities.c.entity_id).where(
     entities.c.bank == bindparam("bank"), entities.c.facts_changed > entities.c.observed_at
 )
@@ -65,7 +64,8 @@ _WITHOUT_TASK = _WAITING.where(
     ~exists().where(
         tasks.c.bank == entities.c.bank,
         tasks.c.kind == TaskKind.OBSERVE.value,
-        tasks.c.key != literal("", literal_execute=True),  # the condition of the partial index
+        tasks.c.key
+        != literal("", literal_execute=True),  # implied by the key, but needed for the partial index
         tasks.c.key == entities.c.entity_id,
         tasks.c.state != TaskState.DONE.value,
     )
@@ -73,7 +73,7 @@ _WITHOUT_TASK = _WAITING.where(
 
 
 def observe_changed(schedule: Schedule, connection: Connection, bank: int, revision: int) -> None:
-    """Enqueue the entities whose facts changed at this revision. If observing is off, mark the bank as unobserved.
+    """Enqueue tasks for the entities whose facts changed at this revision. If observing is off, mark the bank as unobserved.
 
     Args:
         schedule: delays of the tasks.
@@ -86,7 +86,7 @@ def observe_changed(schedule: Schedule, connection: Connection, bank: int, revis
 
 
 def observe_bank(schedule: Schedule, connection: Connection, bank: int) -> None:
-    """Enqueue the bank's waiting entities that have no task, for example after an import."""
+    """Enqueue tasks for the bank's waiting entities that have none, for example after an import."""
     keys = connection.scalars(_WITHOUT_TASK, {"bank": bank}).all()
     enqueue_observed(schedule, connection, bank, keys)
 
@@ -95,7 +95,7 @@ _UNOBSERVED = select(unobserved.c.bank, banks.c.name).join_from(unobserved, bank
 
 
 def observe_unobserved(schedule: Schedule, database: Database) -> None:
-    """Enqueue the waiting entities of all banks marked as unobserved. Called when the ledger is opened."""
+    """Enqueue tasks for the waiting entities of all banks marked as unobserved. Called when the ledger is opened."""
     if schedule.observing is None:
         return
     with database.reading() as connection:
@@ -107,7 +107,7 @@ def observe_unobserved(schedule: Schedule, database: Database) -> None:
 
 
 def enqueue_observed(schedule: Schedule, connection: Connection, bank: int, keys: Sequence[str]) -> None:
-    """Enqueue entities by id. If observing is off, mark the bank as unobserved."""
+    """Enqueue tasks for entities by id. If observing is off, mark the bank as unobserved."""
     if not keys:
         return
     if schedule.observing is None:
@@ -244,7 +244,7 @@ _UNCHANGED = (
         ),
     )
 )
-# Selects units that are not observations, or that existed before this commit.
+# Units that cannot be written as observations: of another type, or from an earlier commit.
 _UNFIT = select(units.c.unit_id).where(
     in_bank(units),
     among(units.c.id, "rows"),
@@ -385,12 +385,12 @@ def change_facts(target: CommitTarget, rows: Collection[int]) -> None:
 
 
 def documents_of(connection: Connection, bank: int, rows: Collection[int]) -> list[int]:
-    """Return the row ids of documents with items among these units, except documents in `rows`, ascending."""
+    """Return the row ids of documents that have items among these units, without documents in `rows`; ascending."""
     return sorted({*select_ids(connection, bank, _DOCUMENTS, rows)}.difference(rows))
 
 
 def move_documents(target: CommitTarget, rows: Collection[int]) -> list[int]:
-    """Mark documents with items among these units as changed; return their row ids."""
+    """Mark the documents that have items among these units as changed; return the documents' row ids."""
     documents = documents_of(target.connection, target.bank, rows)
     if documents:
         moved = {"of": target.bank, "rows": documents, "revision": target.revision}
@@ -404,10 +404,10 @@ def entities_of_facts(connection: Connection, bank: int, rows: Collection[int]) 
 
 
 def with_observations(connection: Connection, bank: int, rows: Collection[int]) -> list[int]:
-    """Add the observations of every entity that these units mention, because the units are to be erased; row ids, ascending.
+    """Return the row ids of these units and of all observations about the entities they mention, ascending.
 
-    This includes observations that do not cite these units: the model saw all facts of the entity when it wrote them, and
-    may have used any.
+    The units are to be erased, and so are observations that do not cite them: the model saw all facts of the
+    entity when it wrote them, and may have used any.
     """
     citing = select_ids(connection, bank, _OBSERVATIONS_ON, rows)
     mentioned = entities_of_facts(connection, bank, rows)
@@ -415,7 +415,7 @@ def with_observations(connection: Connection, bank: int, rows: Collection[int]) 
 
 
 def entities_to_sum_up(connection: Connection, bank: int, rows: Collection[int]) -> list[int]:
-    """Return the row ids of the entities that will need new observations once these units are erased, ascending."""
+    """Return the row ids of entities that need new observations after these units are erased, ascending."""
     observed = select_ids(connection, bank, _OBSERVED, rows)
     return sorted({*entities_of_facts(connection, bank, rows), *observed})
 

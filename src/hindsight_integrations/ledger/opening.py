@@ -101,10 +101,10 @@ def open_for_reading(
 
 
 def _reading_uri(directory: Path) -> str:
-    """Return the URI for reading.
+    """Return the URI of the database for reading.
 
-    A WAL file needs its shared-memory file beside it. If the directory is not writable and there is no WAL file, no process
-    is writing, and the database can be opened as immutable.
+    A WAL file needs its shared-memory file beside it. If the directory is not writable and there is no WAL
+    file, no process is writing, and the database can be opened as immutable.
     """
     file = directory / LEDGER_FILE
     frozen = not file.with_name(f"{LEDGER_FILE}-wal").exists() and not os.access(directory, os.W_OK)
@@ -112,10 +112,10 @@ def _reading_uri(directory: Path) -> str:
 
 
 def _checked_loss(directory: Path, *, accept_loss: bool, index_marks: IndexMarks) -> Loss | None:
-    """Return what the ledger has lost, if the user accepts the loss; None if nothing was lost.
+    """Return the loss that the user accepts; None if nothing was lost.
 
-    Nothing is written during the check, because closing a writable connection would truncate a damaged write-ahead log,
-    which may be needed for a repair.
+    Nothing is written during the check, because closing a writable connection would truncate a damaged
+    write-ahead log, which may be needed for a repair.
 
     Raises:
         LedgerLost: committed data is missing, and `accept_loss` is False.

@@ -72,7 +72,7 @@ from hindsight_integrations.model.units import (
 )
 from hindsight_integrations.model.writes import WriteSet
 
-NO_PAYLOAD = "{}"  # empty, because the opinions themselves determine the facts to assess
+NO_PAYLOAD = "{}"  # empty, because the task looks up the facts to assess
 
 logger = logging.getLogger("hindsight_integrations")
 
@@ -98,7 +98,7 @@ UNSEEN = (
     .order_by(units.c.changed.desc())  # uses the index; otherwise PostgreSQL reads the whole bank
     .limit(1)
 )
-"""A fact that has not been assessed for some valid opinion."""
+"""Condition: a fact was not yet assessed for some valid opinion."""
 
 
 def brings_evidence(writes: WriteSet) -> bool:
@@ -139,7 +139,8 @@ _FORMED_BY = (
         and_(
             opinions.c.bank == opinion_operations.c.bank,
             opinions.c.operation == opinion_operations.c.key,
-            opinions.c.operation != literal("", literal_execute=True),  # the condition of the partial index
+            opinions.c.operation
+            != literal("", literal_execute=True),  # implied by the key, but needed for the partial index
         ),
     )
     .outerjoin(units, refers(opinions.c.unit, units))
@@ -429,7 +430,7 @@ def write_opinions(target: CommitTarget, writes: WriteSet, recorded_at: int) -> 
 
 
 def _add_given_opinions(target: CommitTarget, recorded_at: int) -> None:
-    """Store this commit's opinion units that belong to no opinion as given opinions."""
+    """Store the opinion units that a caller retained in this commit, which were not formed by a reflection."""
     created = target.connection.execute(_CREATED, {"bank": target.bank, "revision": target.revision}).all()
     run_many(
         target.connection,
@@ -626,9 +627,7 @@ GROUNDS_WITHDRAWN = "its grounds were withdrawn"
 """Reason for closing a wording together with its last source fact. Identifies closings made by the ledger."""
 
 _restored = validity_events.alias("restored")
-# Selects the newest wordings based on these facts: closed_at, number of valid source facts (exact only if 0), time at which
-# the last source fact was closed, whether the ledger closed the wording, and start of validity of a source fact that this
-# revision restored.
+# For each newest wording that is based on these facts: its state, and that of its source facts.
 _STANDING = (
     select(
         _own.c.id,
@@ -697,7 +696,7 @@ def follow_grounds(target: CommitTarget, rows: Collection[int]) -> None:
     while waiting:
         values = {"bank": target.bank, "rows": waiting, "revision": revision}
         standing = target.connection.execute(_STANDING, values)
-        # By wording: the time at which the change takes effect, and the new `closed_at`.
+        # Effective time and new `closed_at` of each wording.
         moves: dict[int, tuple[int, int | None]] = {}
         for wording, closed_at, valid, withdrawn_at, ours, back_at in standing:
             if not valid and closed_at is None:
@@ -715,7 +714,7 @@ def follow_grounds(target: CommitTarget, rows: Collection[int]) -> None:
             }
             for wording, (moment, closed_at) in moves.items()
         ]
-        # An event equal to an earlier one is written again, because it must be the newest.
+        # An equal earlier event is deleted first, because the event must be the newest.
         run_many(target.connection, _DROP_EVENT, events)
         run_many(target.connection, insert(validity_events), events)
         _set_closed(target, {wording: closed_at for wording, (_, closed_at) in moves.items()})
@@ -751,7 +750,7 @@ _BASED_ON_UNITS = union(
     )
     .where(in_bank(opinion_wordings), among(opinion_wordings.c.unit, "rows")),
 )
-# Selects opinions whose evidence or wordings contain an erased unit, and the revisions that wrote these.
+# Opinions with an erased unit among their evidence or wordings, and the revisions that wrote these.
 _READERS = union(
     select(evidence.c.opinion, evidence.c.revision).where(in_bank(evidence), among(evidence.c.fact, "rows")),
     select(opinion_wordings.c.opinion, opinion_wordings.c.revision).where(
@@ -874,9 +873,9 @@ def follow_own_grounds(target: CommitTarget, wordings: Collection[int]) -> None:
 
 
 def judge_corrected(connection: Connection, bank: int, *rows: int) -> None:
-    """Delete evidence that was judged by a text before its correction: the text of these facts, or of these wordings.
+    """Delete evidence that was judged by the old text of these facts or wordings, so that it is judged again.
 
-    Facts that were judged against such a wording will be assessed again.
+    Facts that were judged against a corrected wording are assessed again.
     """
     if rows:
         connection.execute(_REASSESS, {"of": bank, "rows": rows})

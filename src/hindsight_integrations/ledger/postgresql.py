@@ -65,21 +65,21 @@ from hindsight_integrations.model.clock import Clock, SystemClock
 from hindsight_integrations.model.watermark import Watermark
 
 LOCK_SECONDS = 30
-"""How long a writer waits for the lock of its bank. A turn holds it for milliseconds, an import for seconds."""
+"""Maximum seconds for which a writer waits for the lock of its bank. A turn holds it for milliseconds, an import for seconds."""
 
 IDLE_SECONDS = 60
-"""Idle time after which the server ends a transaction, which releases the lock of its bank."""
+"""Idle seconds after which the server ends a transaction, which releases the lock of its bank."""
 
 CONNECT_SECONDS = 10
 SILENT_SECONDS = 20
-"""Time without a TCP acknowledgement after which the server counts as lost; by default, Linux waits for minutes."""
+"""Seconds without a TCP acknowledgement after which the server counts as lost; by default, Linux waits for minutes."""
 
 POOL_SECONDS = 30
 RESTED_SECONDS = 5
-"""Idle time after which a connection is tested before use, because the server may have been restarted."""
+"""Idle seconds after which a connection is tested before use, because the server may have been restarted."""
 
 RECYCLE_SECONDS = 600
-"""Age at which a connection is replaced, so that the server's clock is read again and old backends end."""
+"""Age in seconds at which a connection is replaced, so that the server's clock is read again and old backends end."""
 
 _DRIVERS = {"postgresql", "postgres", "postgresql+psycopg"}
 
@@ -158,7 +158,7 @@ class PostgresDatabase(Database):
         lock_seconds: float = LOCK_SECONDS,
     ) -> None:
         self._server_clock = ServerClock(clock) if isinstance(clock, SystemClock) else None
-        # A missing commit only shows that a cache belongs to another history: the server has the truth.
+        # accept_loss: a commit that only a local index knows means that the index is outdated, not that data was lost.
         super().__init__(
             public_address(url), clock=self._server_clock or clock, read_only=read_only, accept_loss=True
         )

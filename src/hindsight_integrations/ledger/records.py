@@ -204,7 +204,7 @@ def kept_name(name: str, stated: Mapping[str, int]) -> str:
 
 
 _SEPARATOR = "\x1f"
-_SPARE_BITS = 4  # a digest uses 60 of 64 bits, so that a unit's `closed_at` can be added without overflow
+_SPARE_BITS = 4  # a digest has 60 of 64 bits, so that adding a unit's `closed_at` cannot overflow
 _ORDINAL, _STATED = 1, 7  # positions in a row of _SEALED
 
 
@@ -507,7 +507,7 @@ def _check_split(category: RecordCategory, keys: Sequence[str]) -> None:
     unknown = [key for key in keys if key not in category.spellings]
     if not keys or unknown:
         reason = f"{category.name!r} has no spelling {unknown[0]!r}" if unknown else "the list is empty"
-        raise InvalidRequest("spellings", reason, f"It has {', '.join(category.spellings)}.")
+        raise InvalidRequest("spellings", reason, f"Choose from {', '.join(category.spellings)}.")
     if spelling_key(category.name) in keys:
         raise InvalidRequest(
             "spellings",

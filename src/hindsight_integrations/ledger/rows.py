@@ -38,8 +38,7 @@ from hindsight_integrations.model.writes import UnitWrite
 Row: TypeAlias = tuple[Any, ...]
 """A row of a select whose column types the type checker does not know."""
 
-# Columns covered by a unit's checksum, in order. Changing this list invalidates every checksum, and so requires a new
-# schema version.
+# Columns covered by a unit's checksum, in order. A change needs a new schema version.
 SEALED_COLUMNS = (
     "unit_id",
     "text",
@@ -61,7 +60,7 @@ SEALED_COLUMNS = (
     "records",
 )
 SEALED = len(SEALED_COLUMNS)
-# `compact` is not covered, because it is only an offset into a text that is.
+# `compact` is not covered: it is an offset into a text that is covered.
 OWN_COLUMNS = (*SEALED_COLUMNS, "kind", "compact", "compact_tokens", "number", "lasting")
 """A unit's own columns: all except the document of an item."""
 
@@ -113,7 +112,7 @@ class BankRow:
 
 @dataclass(frozen=True, slots=True)
 class CommitTarget:
-    """Where a commit writes: the connection, the bank's row id, and the revision it creates."""
+    """The target of a commit: the connection, the bank's row id, and the new revision."""
 
     connection: Connection
     bank: int
@@ -223,7 +222,7 @@ def _compact(characters: object, tokens: object, text: str, whole: int) -> Compa
 
 def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
     """Build a unit from a row of UNIT_FIELDS and its records."""
-    # In the order of UNIT_FIELDS: the covered columns, the other own columns, the document.
+    # In the order of UNIT_FIELDS: the columns with a checksum, the other own columns, the document.
     (
         unit_id,
         text,

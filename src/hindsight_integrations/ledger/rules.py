@@ -14,11 +14,11 @@ from hindsight_integrations.model.links import LINK_CODES, Link
 from hindsight_integrations.model.units import UnitKind, ValidityKind
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
 
-# Number of an entity's latest units from which neighbours are read, which limits the cost for frequently mentioned entities.
+# Number of an entity's latest units that are searched for neighbours, to limit the cost for frequent entities.
 NEIGHBOUR_UNITS = 50
 NEIGHBOUR_LIMIT = 50  # number of neighbours returned, most frequent first
 _FLOAT_BYTES = 4
-COMMON_BLOCK = 500  # tokens shared by more entities than this are skipped in lookups; exact names never are
+COMMON_BLOCK = 500  # name tokens with more entities than this are ignored in lookups; exact names never are
 
 
 def bank_key(name: str) -> str:
@@ -181,7 +181,7 @@ def merged_names(known: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
 
 
 def merged_role(known: EntityRole, given: EntityRole) -> EntityRole:
-    """Return the role after writing `given`. NONE never removes a role."""
+    """Return the role after writing `given`. NONE does not remove an existing role."""
     return known if given is EntityRole.NONE else given
 
 

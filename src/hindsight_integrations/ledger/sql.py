@@ -108,7 +108,7 @@ def _json_places(element: _Places, compiler: SQLCompiler, **options: Any) -> str
 
 @compiles(_Places, "postgresql")
 def _unnested_places(element: _Places, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
-    # The planner knows the lengths of arrays. For a JSON list it would assume 100 elements and read the whole bank.
+    # The planner knows the lengths of arrays; for a JSON list it would assume 100 and scan the whole bank.
     arrays = ", ".join(compiler.process(array, **options) for array in list(element.clauses)[1:])
     return f"(SELECT * FROM unnest({arrays}) AS given({', '.join(_PLACE)}))"
 
@@ -157,7 +157,7 @@ def _plain(element: _Unindexed, compiler: SQLCompiler, **options: Any) -> str:  
 
 
 class _BankCondition(sa.sql.expression.UnaryExpression[Any]):
-    """A condition on the bank, next to a row id. SQLite omits it, because there the row id alone is the key."""
+    """A condition `bank = ...` of a query by row id. SQLite omits it, because its row ids are unique in the database."""
 
     inherit_cache = True
 
@@ -257,7 +257,7 @@ def count_many(connection: Connection, statement: sa.Executable, rows: Sequence[
 def ask(connection: Connection, *questions: tuple[sa.Executable, Values]) -> list[list[Any]]:
     """Return the rows of several independent selects, which PostgreSQL answers in one round trip."""
     *others, last = questions
-    cursors: list[Any] = []  # stays empty with SQLite, which executes each select immediately
+    cursors: list[Any] = []  # stays empty on SQLite, where each select is executed immediately
     results: list[Any] = [
         connection.execute(select, values, execution_options={SENT_LATER: cursors})
         for select, values in others

@@ -1,10 +1,11 @@
 """All tables of the ledger. The schema, rows, archives and checks are derived from these definitions.
 
-Times are integer microseconds since 1970 UTC. Structured values are JSON text. `bank` is the row id of a bank, and
-`revision` the bank's commit that wrote a row.
+Times are integer microseconds since 1970 UTC. Structured values are JSON text. `bank` is the row id of a
+bank, and `revision` the bank's commit that wrote a row.
 
-Archives contain most tables. `archived=False` marks a column that is derived on import, and `NOT_ARCHIVED` a whole table
-that is. `holds` defines the valid values of a column, and `of` the kinds of units that a reference may point to.
+Archives contain most tables. `archived=False` marks a column that is derived on import, and `NOT_ARCHIVED` a
+table whose rows are all derived. `holds` defines the valid values of a column, and `of` the kinds of units
+that a reference may point to.
 """
 
 from __future__ import annotations
@@ -98,8 +99,7 @@ NOT_ARCHIVED = {"archived": False}
 OF_LEDGER = {"of_ledger": True}
 """Marks tables that do not belong to a bank, and indexes that search all banks. All other keys start with the bank."""
 
-# Only an INTEGER primary key is SQLite's row id. PostgreSQL sorts text by the locale of the database unless a collation is
-# set.
+# Only an INTEGER primary key is SQLite's row id. The collation makes PostgreSQL sort text like SQLite.
 Int = BigInteger().with_variant(Integer(), "sqlite")
 String = Text().with_variant(Text(collation="C"), "postgresql")
 
@@ -285,8 +285,7 @@ profile_changes = Table(
     sqlite_with_rowid=False,
 )
 
-# A single row: the ledger's id, its number of transactions, the random token and the bank of the last one, and the
-# highest row id that a bank has ever had.
+# A single row with the state of the ledger; `banks` is the highest row id that a bank has ever had.
 ledger = Table(
     "ledger",
     metadata,
@@ -308,7 +307,7 @@ losses = Table(
     info=NOT_ARCHIVED | OF_LEDGER,
 )
 
-# A random token for each commit. An index whose watermark has another token belongs to another history of the ledger.
+# A random token for each commit. An index with another token for the same revision was built from another ledger.
 commits = Table(
     "commits",
     metadata,
@@ -354,8 +353,7 @@ message_keys = Table(
     sqlite_with_rowid=False,
 )
 
-# The texts of retained messages. If a unit stores the message word for word, `unit` refers to it and the other columns
-# are empty.
+# The texts of retained messages; empty if `unit` stores the message word for word.
 turns = Table(
     "turns",
     metadata,
@@ -387,8 +385,7 @@ threads = Table(
     info=NOT_ARCHIVED,
 )
 
-# A tree: `parent` is the message that preceded this one when it was first seen. `gone` means that a fork discarded this
-# message.
+# A tree: `parent` is the message before this one. `gone` marks messages that a fork discarded.
 thread_messages = Table(
     "thread_messages",
     metadata,
@@ -402,11 +399,7 @@ thread_messages = Table(
     UniqueConstraint("list", "message", name="thread_messages_key"),
     info=NOT_ARCHIVED,
 )
-
-# `created` is the revision that added a unit. `changed` is also raised when its columns change (closed, restored,
-# re-dated). `compact` and `compact_tokens` are the lengths of the short form in characters and tokens, NULL if there is
-# none. `head` is the document of an item, and `number` its position there. `lasting` marks statements about who somebody
-# is. Closing or restoring a unit changes its checksum by the difference; see checksums.py.
+# Closing or restoring a unit changes its checksum by the difference; see checksums.py.
 units = Table(
     "units",
     metadata,
@@ -428,17 +421,17 @@ units = Table(
     text("thread"),
     text("sources", Content.STRINGS),
     integer("tokens"),
-    integer("created", archived=False),
-    integer("changed", archived=False),
+    integer("created", archived=False),  # the revision that added the unit
+    integer("changed", archived=False),  # the revision that last closed, restored or re-dated it
     text("speaker"),
     integer("checksum", server_default="0", archived=False),
     text("kind", UnitKind),
     integer("records", server_default="0", archived=False),
-    integer("compact", nullable=True),
-    integer("compact_tokens", nullable=True),
-    reference("head", "units", ondelete="SET NULL", nullable=True),
-    integer("number", server_default="0"),
-    integer("lasting", FLAG, server_default="0"),
+    integer("compact", nullable=True),  # characters of the short form, if there is one
+    integer("compact_tokens", nullable=True),  # tokens of the short form
+    reference("head", "units", ondelete="SET NULL", nullable=True),  # an item's document
+    integer("number", server_default="0"),  # an item's position there
+    integer("lasting", FLAG, server_default="0"),  # 1 for statements about who somebody is
     UniqueConstraint("bank", "unit_id"),
     index("units_created", "bank", "created"),
     index("units_changed", "bank", "changed"),
@@ -475,7 +468,7 @@ unit_sources = Table(
     info=NOT_ARCHIVED,
 )
 
-# The unique key keeps a repeated write from adding its event again.
+# The unique key prevents a repeated write from adding its event again.
 validity_events = Table(
     "validity_events",
     metadata,
@@ -500,7 +493,7 @@ validity_events = Table(
     sqlite_autoincrement=True,
 )
 
-# The text before an edit is not kept, because edits are often made to remove it.
+# The old text is not kept, because edits are often made to remove it.
 unit_edits = Table(
     "unit_edits",
     metadata,
@@ -538,7 +531,7 @@ record_category_names = Table(
     sqlite_with_rowid=False,
 )
 
-# The index contains `kind` and `category`, so that a sum still finds a record whose row is damaged, and reports it.
+# The index contains `kind` and `category`, so that a sum detects a record with a damaged row.
 records = Table(
     "records",
     metadata,
@@ -556,9 +549,6 @@ records = Table(
     index("records_category", "category", "unit", where="category IS NOT NULL"),
     sqlite_with_rowid=False,
 )
-
-# `names` contains the normalised names in order; entity_names and entity_blocks index them. `facts_changed` is the last
-# revision that changed the entity's valid facts, `observed_at` the revision whose facts were summarised.
 entities = Table(
     "entities",
     metadata,
@@ -568,11 +558,11 @@ entities = Table(
     text("name", Content.WORDS),
     text("type", EntityType),
     text("role", EntityRole),
-    text("names", Content.NAMES),
+    text("names", Content.NAMES),  # normalised; indexed by entity_names and entity_blocks
     integer("mentions", server_default="0", archived=False),
     integer("last_seen", nullable=True, archived=False),
-    integer("facts_changed", REVISION, server_default="0"),
-    integer("observed_at", REVISION, server_default="0"),
+    integer("facts_changed", REVISION, server_default="0"),  # the last revision that changed its valid facts
+    integer("observed_at", REVISION, server_default="0"),  # the revision whose facts were summarised
     UniqueConstraint("bank", "entity_id"),
     index("entities_roles", "bank", where="role <> ''"),
     index("entities_mentions", "bank", "mentions"),
@@ -673,7 +663,7 @@ observation_facts = Table(
     sqlite_with_rowid=False,
 )
 
-# `facts` is a JSON list of row ids. A frequently mentioned entity would need two thousand separate rows.
+# `facts` is a JSON list of row ids, because a frequently mentioned entity would need thousands of rows.
 observed_left_out = Table(
     "observed_left_out",
     metadata,
@@ -690,7 +680,7 @@ unobserved = Table(
     info=NOT_ARCHIVED,
 )
 
-# The id of an opinion is the row id of its first wording. It is deleted with that wording, on which later wordings build.
+# The id of an opinion is the row id of its first wording. Deleting that wording deletes the opinion.
 opinions = Table(
     "opinions",
     metadata,
@@ -763,10 +753,6 @@ opinion_operations = Table(
     text("key", Content.WORDS, primary_key=True),
     sqlite_with_rowid=False,
 )
-
-# `revision` is the revision of the bank on which the answer is based. `checked_to` (never lower) is the last revision that
-# was checked for changes. `forgotten` means that the text was removed, because a memory shown to the model that wrote it
-# was erased, or because the answer had been withdrawn when the bank was exported.
 mental_models = Table(
     "mental_models",
     metadata,
@@ -782,9 +768,11 @@ mental_models = Table(
     text("text", server_default=""),
     integer("extractive", FLAG, server_default="0"),
     integer("refreshed_at", INSTANT, nullable=True),
+    # the bank's revision on which the answer is based
     integer("revision", server_default="0", archived=False),
+    # the last revision checked for changes; never decreases
     integer("checked_to", REVISION, server_default="0"),
-    integer("forgotten", FLAG, server_default="0"),
+    integer("forgotten", FLAG, server_default="0"),  # 1 if the text was removed by an erasure or export
     UniqueConstraint("bank", "model_id"),
     UniqueConstraint("bank", "name"),
 )
@@ -842,7 +830,7 @@ item_units = Table(
     index("item_units_item", "item"),
 )
 
-# The number of values and texts that were deleted or replaced and may still be in the files.
+# The number of deleted or replaced values and texts that may still be in the files.
 item_residue = Table(
     "item_residue",
     metadata,
@@ -850,10 +838,6 @@ item_residue = Table(
     integer("texts"),
     info=NOT_ARCHIVED,
 )
-
-# `due` and `early` are computed columns: the time at which the task can be leased next, and the same time for a worker
-# that ignores `debounce`; NULL once the task is done or dead. `again` is the delay, in microseconds, of a task that was
-# enqueued again during its lease.
 tasks = Table(
     "tasks",
     metadata,
@@ -872,8 +856,11 @@ tasks = Table(
     integer("debounce", server_default="0", archived=False),
     text("batch", archived=False, server_default=""),
     integer("size", server_default="0", archived=False),
+    # microseconds of delay if enqueued again during its lease
     integer("again", nullable=True, archived=False),
+    # when it can be leased next; NULL if done or dead
     integer("due", computed=_due("not_before"), nullable=True, archived=False),
+    # the same, ignoring `debounce`
     integer("early", computed=_due("not_before - debounce"), nullable=True, archived=False),
     index("tasks_key", "bank", "kind", "key", where="key <> ''", unique=True),
     index("tasks_due", "kind", "due", where="due IS NOT NULL", of_ledger=True),
@@ -885,7 +872,7 @@ tasks = Table(
     sqlite_autoincrement=True,
 )
 
-# Units that indexes must remove.
+# Units that must be removed from indexes.
 removed = Table(
     "removed",
     metadata,
@@ -907,7 +894,7 @@ retold = Table(
     info=NOT_ARCHIVED,
 )
 
-# The last revision that erased anything. An index that is older must clean its files.
+# The last revision that erased anything. An older index must clean its files.
 erasures = Table(
     "erasures",
     metadata,
@@ -915,21 +902,18 @@ erasures = Table(
     integer("revision"),
     info=NOT_ARCHIVED,
 )
-
-# The copies of banks in cache folders and in the memory of processes (copies.py). `erased` is the last revision that erased
-# anything, `confirmed` the revision up to which this copy has applied erasures. `key` is the bank's key. There is no foreign
-# key and no name, because copies of a dropped bank stay here until they are deleted.
+# Copies of banks outside the ledger (copies.py). Those of dropped banks stay here until they are deleted.
 copies = Table(
     "copies",
     metadata,
     integer("bank", primary_key=True),
     text("holder", primary_key=True),
-    text("key"),
+    text("key"),  # the bank's key
     text("place"),
     text("process"),
     integer("opened_at", INSTANT),
-    integer("erased", REVISION),
-    integer("confirmed", REVISION),
+    integer("erased", REVISION),  # the last revision that erased anything
+    integer("confirmed", REVISION),  # the revision up to which the copy has applied erasures
     index("copies_behind", "holder", where="erased > confirmed", of_ledger=True),
     index("copies_key", "key", of_ledger=True),
     sqlite_with_rowid=False,

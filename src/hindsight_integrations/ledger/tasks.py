@@ -177,7 +177,7 @@ _FAIL = _HELD.values(
     attempts=tasks.c.attempts - bindparam("uncounted_attempts"),
     uncounted=tasks.c.uncounted + bindparam("uncounted_attempts"),
 )
-# A task that was enqueued again during its lease becomes pending when the lease ends, as if newly enqueued.
+# A task that was enqueued again during its lease becomes pending at the end of the lease.
 _RESTART = _HELD.where(tasks.c.again.is_not(None)).values(
     state=_PENDING,
     lease_until=None,
@@ -210,7 +210,7 @@ _MAKE_DUE = (
     .values(state=_PENDING, attempts=0, uncounted=0, not_before=bindparam("now"), debounce=0)
 )
 
-# Tasks of a batch that wait for more. A task that was made due, leased or failed has no `debounce`.
+# Tasks of a batch that are still being collected. A task that was made due, leased or failed has no `debounce`.
 _GATHERING = (
     tasks.c.bank == bindparam("of"),
     tasks.c.kind == bindparam("of_kind"),
@@ -402,7 +402,7 @@ def _enqueued(connection: Connection, bank: int, write: TaskWrite, now: datetime
 
 
 def _make_room(connection: Connection, row: Values, room: int, now: datetime) -> None:
-    """Postpone the waiting tasks of a new task's batch, or make them due if the batch has no room for the new task."""
+    """Make room for a new task in its batch: postpone the batch's waiting tasks, or make them due if the batch is full."""
     batch = {"of": row["bank"], "of_kind": row["kind"], "in_batch": row["batch"], "now": to_micros(now)}
     full = connection.execute(_GATHERED, batch).scalar_one() + row["size"] > room
     due = (

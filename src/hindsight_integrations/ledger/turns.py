@@ -81,7 +81,7 @@ _PUT_ENTRY = _entry.on_conflict_do_update(
     constraint="thread_messages_key",
     set_={name: _entry.excluded[name] for name in ("content_hash", "gone")},
 )
-# Upserts change a row only if something differs, because repeating a write set must not raise the revision.
+# Rows are updated only if something differs, because a repeated write set must not raise the revision.
 _TURN_FIELDS = ("unit", "text", "speaker", "role", "said_at", "tags")
 _PUT_TURN = _turn_row.on_conflict_do_update(
     index_elements=["bank", "thread", "message"],
@@ -190,7 +190,7 @@ class TurnReader(Reader):
         return ThreadMark() if stored is None else ThreadMark(*stored[1:])
 
     def dropped(self, bank: str, places: Sequence[Place]) -> frozenset[Place]:
-        """Return which of these messages a fork discarded, that is, which are on no branch of their thread."""
+        """Return those of these messages that a fork discarded, so that they are on no branch of their thread."""
         with self._at(bank) as (connection, row):
             dropped = connection.execute(_DROPPED, place_values(row, places)) if places else ()
             return frozenset((thread, message) for thread, message in dropped)

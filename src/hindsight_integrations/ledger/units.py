@@ -136,7 +136,7 @@ _OF_MESSAGES = (
     .order_by(units.c.id)
 )
 _COUNT = select(func.count()).where(units.c.bank == bindparam("bank"))
-# The kinds are inlined as literals, so that SQLite can use the partial indexes.
+# The kinds are literals, so that SQLite can use the partial indexes.
 _OTHERS = [
     _COUNT.where(units.c.kind == literal(kind.value, literal_execute=True)).scalar_subquery()
     for kind in (UnitKind.TURN, UnitKind.ITEM, UnitKind.DOCUMENT_ITEM)

@@ -33,7 +33,7 @@ _HOME_OF = {
 }
 
 
-if not TYPE_CHECKING:  # so that type checkers still report unknown names
+if not TYPE_CHECKING:  # so that type checkers report unknown names
 
     def __getattr__(name: str) -> object:
         return adapter_attribute(

@@ -156,7 +156,7 @@ class OpinionChanged(MemoryEvent):
     confidence: float | None = None
 
 
-# The bank's limit in characters. A longer text loses its beginning, since the question is usually at the end.
+# The bank's limit in characters. Longer texts lose their beginning, because the question is usually last.
 LONGEST_QUERY = 8_000
 
 

@@ -95,7 +95,7 @@ def chat_store_beside(bank: BankReference) -> AnyChatStore:
                 for place in filterfalse(_is_open, list(_in_memory)):
                     del _in_memory[place]
             return _in_memory.setdefault(bank.place, SimpleChatStore())
-    # NullPool, because a pooled connection can be used only in the event loop that created it.
+    # NullPool, because a pooled connection works only in the event loop that created it.
     engine = create_async_engine(f"sqlite+aiosqlite:///{Path(bank.place) / CHATS_FILE}", poolclass=NullPool)
     event.listen(engine.sync_engine, "connect", _overwriting)
     return WholeSetChatStore(CHATS_TABLE, async_engine=engine)

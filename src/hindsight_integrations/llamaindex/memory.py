@@ -60,16 +60,15 @@ from hindsight_integrations.validation.options import (
     checked_tokens,
 )
 
-NAMESPACE = "llamaindex"  # keeps chats apart from LangGraph threads with the same id
-TOKEN_LIMIT = 30_000  # LlamaIndex's own default
+NAMESPACE = "llamaindex"  # separates chats from LangGraph threads with the same id
+TOKEN_LIMIT = 30_000  # LlamaIndex's default
 PIECE = 20_000  # characters per tokenizer call
-# Default token limit of memories; at most a quarter of the chat's token limit.
+# Default token limit of memories, but at most a quarter of the chat's token limit.
 MEMORY_TOKENS = PROMPT_DEFAULTS["max_tokens"]
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
-_chats = InFlight()  # serialises updates of a chat, so that no outdated list is retained
-# The event loop for synchronous callers. It is shared, because chat stores may keep connections that are
-# bound to a loop.
+_chats = InFlight()  # serialises updates of a chat, so that only its newest messages are retained
+# One event loop for sync callers, because the connections of chat stores may be bound to a loop.
 _loop = SharedLoop()
 R = TypeVar("R")
 
@@ -137,7 +136,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
     background: bool = False
     extract: str = Extract.TURN.value
     use_memory: bool = True
-    chat_store: Any = Field(default=None, repr=False)  # the store may contain the chat
+    chat_store: Any = Field(default=None, repr=False)  # not shown, because the store may contain the chat
     tokenizer_fn: Any = Field(default=None, exclude=True, repr=False)
 
     _history: ChatHistory = PrivateAttr()
@@ -165,7 +164,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         tokenizer_fn: Callable[[str], Sequence[Any]] | None = None,
         class_name: str | None = None,
     ) -> None:
-        del class_name  # written by to_dict
+        del class_name  # `to_dict` adds it
         opened = open_bank(bank)
         limit = checked_tokens(token_limit, "token_limit", least=1)
         share = min(MEMORY_TOKENS, limit // 4) if memory_tokens is None else memory_tokens
@@ -342,8 +341,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         query = (question or last).strip()
         if not query or not self.memory_tokens or not self.use_memory:
             return []
-        # Chat engines call this before the question is put; agents call it after the question or the answer
-        # is put. The key of the turn is the same in all three cases.
+        # The number of questions, counting this one, whether or not it has been put already.
         turn = (len(asked) - (query == last), query)
         bank: AsyncMemoryBank = self.bank
         async with _chats.alone({(bank.reference, self.session_id, "recall")}):
@@ -392,7 +390,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         return (self.from_dict, (self.to_dict(),))
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return copy.copy(self)  # the copy shares the bank and the stored chat
+        return copy.copy(self)  # copies share the bank and the stored chat
 
 
 def _waited_for(call: Coroutine[Any, Any, R]) -> R:

@@ -186,7 +186,7 @@ def _read(messages: Iterable[ChatMessage]) -> list[_Read]:
     return read
 
 
-NAMESPACE = "llamaindex/block"  # keeps the block's message list apart from HindsightMemory's
+NAMESPACE = "llamaindex/block"  # separates the block's messages from those of HindsightMemory
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
 
@@ -316,7 +316,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
     async def _aput(self, messages: list[ChatMessage]) -> None:
         if not messages:
             return
-        # Read before awaiting, because other blocks pop it from the same messages.
+        # Before awaiting, because other blocks remove it from these messages.
         session = str(messages[-1].additional_kwargs.get("session_id") or "")
         async with self._alone.alone({session}):
             if self.chat_store is None:
@@ -352,7 +352,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
                 given,
                 thread=session,
                 namespace=NAMESPACE,
-                on_fork="keep",  # messages that leave the window are not a fork
+                on_fork="keep",  # messages that leave the window are not discarded
                 roles=self.roles,
                 context=self.context,
                 tags=self.tags,
@@ -393,7 +393,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
         return (_loaded, (type(self), self.model_dump()))
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return copy.copy(self)  # the copy shares the bank
+        return copy.copy(self)  # copies share the bank
 
 
 def _loaded(kind: type[HindsightMemoryBlock], fields: dict[str, Any]) -> HindsightMemoryBlock:

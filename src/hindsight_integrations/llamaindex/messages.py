@@ -100,7 +100,7 @@ def checked_tokenizer(given: object) -> Callable[[str], Sequence[Any]]:
 
 
 _TRACE = re.compile(r"\s*Thought:.*\n\s*(Action|Answer):", re.DOTALL)
-# LlamaIndex's synthesizers return this if the model was not called or returned no text.
+# Returned by LlamaIndex's synthesizers if the model was not called or returned no text.
 _NO_ANSWER = "Empty Response"
 _ANSWER = re.compile(r"(?:^|\n)\s*Answer:\s*")
 
@@ -155,7 +155,7 @@ def _digest(text: str) -> str:
 
 InsertMethod = Literal["user", "system"]
 
-GAP = "\n\n"  # between the block and the text it precedes
+GAP = "\n\n"  # between the block and the following text
 
 
 def placed(

@@ -17,7 +17,7 @@ from hindsight_integrations.model.recalled import RecalledUnit, plain_metadata
 from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.requests import ResultOrder
 
-SHOWN_TO_MODEL = "date"  # the only metadata key shown to LLMs
+SHOWN_TO_MODEL = "date"  # the only metadata that LLMs see
 
 
 def as_nodes(

@@ -201,7 +201,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
 
     def _answered(self, answer: Reflection) -> str:
         emit_reflection(self._bank.name, answer)
-        # An extractive answer quotes memories, which must be marked as data.
+        # An extractive answer quotes memories, which are marked as data.
         if answer.extractive and answer.units:
             return memories_block(map(memory_line, answer.units))
         return answer.text

@@ -1,1 +1,1 @@
-"""The papers' nouns as frozen values without I/O. Imports only the standard library, pydantic and, for arrays, numpy."""
+"""Frozen values without I/O, named as in the papers. Imports only the standard library, pydantic and, for arrays, numpy."""

@@ -62,7 +62,7 @@ def fault_of_vectors(vectors: Matrix) -> str:
     """
     if not np.isfinite(vectors).all():
         return "vectors with NaN or infinity"
-    # The sum is infinite if float32 overflows, and a cosine would overflow in the same way.
+    # This is infinite if float32 overflows, as a cosine would.
     squares = np.einsum("ij,ij->i", vectors, vectors)
     if not np.isfinite(squares).all():
         return "a vector whose length overflows float32"

@@ -1,7 +1,8 @@
 """Documents and lists, which consist of a head and items, each with its own sources and validity.
 
-The head is an ordinary memory. Its items are units of kind DOCUMENT_ITEM with one record each, whose `category` is the
-field and whose `value` is the text. Recall returns the head together with its valid items.
+The head is an ordinary memory with the document's main text. Its items are units of kind DOCUMENT_ITEM with
+one record each, whose `category` is the field and whose `value` is the text. Recall returns the head together
+with its valid items.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ def item_text(record: Record) -> str:
 
 
 def in_served_order(items: Iterable[MemoryUnit]) -> list[MemoryUnit]:
-    """Sort items by field, in the order in which the fields first appear, then by number."""
+    """Sort items for display: by field, in the order in which the fields first appear, then by number."""
     numbered = sorted(items, key=lambda item: (item.number, item.id))
     fields: dict[str, int] = {}
     for item in numbered:
@@ -31,7 +32,7 @@ def document_text(head: str, items: Sequence[MemoryUnit], *, left_out: int = 0) 
 
     Args:
         head: the text of the head.
-        items: the items, in served order.
+        items: the items, in display order.
         left_out: the number of omitted items, which the text mentions.
     """
     lines = [f"- {item.text}" for item in items]

@@ -141,7 +141,7 @@ _UNCASED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
 
 _BEGINS = re.compile(
     r"(?:^|[.!?…:]\s|^\S{1,40}:\s)[\"'(\u201c]*$"
-)  # verbatim memories start with the speaker
+)  # the speaker at the beginning of a verbatim memory
 _FOLLOWING = re.compile(r"(?:['\u2019]s)?\s(?:(?:de|del|la|le|van|von|di|da)\s)*([^\W\d_a-zà-öø-ÿ][\w-]*)")
 _GERMAN = re.compile(
     r"\b(?:ich|der|die|das|und|ist|nicht|habe|hat|mit|den|dem|ein|eine|war|zu|auf)\b", re.IGNORECASE
@@ -159,10 +159,10 @@ class WholeNames:
 
     Args:
         names: the normalised names (`normalise_name`).
-        texts: texts of the bank; a longer name that is unambiguous in one of them ("Apollo 2 launches") is recognised in
-            all texts.
-        uncounted: words that cannot be a counted noun: in "Apollo 2 was" the number belongs to the name, in
-            "Apollo 2 cups" it may not.
+        texts: texts of the bank; a longer name that is unambiguous in one of them ("Apollo 2 launches") is
+            recognised in all texts.
+        uncounted: words that cannot be counted: in "Apollo 2 was" the number belongs to the name, in "Apollo
+            2 cups" perhaps not.
     """
 
     def __init__(
@@ -249,9 +249,7 @@ _EMAIL = re.compile(
     rf"\b(?P<local>[\w+-]+(?:{_DOT}[\w+-]+)*){_AT}(?P<domain>[\w-]+(?:{_DOT}[\w-]+)+)\b", re.IGNORECASE
 )
 _DOTS = re.compile(_DOT, re.IGNORECASE)
-# A number consists of groups of digits, or of letters and digits, separated by a space, dash, dot, slash or brackets.
-# Letters are part of it if they precede digits: capitals ("B-KL 4410", "DE02"), or any letters joined by a dash
-# ("tulip-4471").
+# Groups of digits, or of letters before digits ("B-KL 4410", "tulip-4471"), with separators.
 _GROUP = r"(?:[A-Z]{1,4}(?=[ -]?\d)|[A-Z]{1,3}-[A-Z]{1,3}(?=[ -]?\d)|[^\W\d_]+-(?=\d)|\w*\d\w*)"
 _NUMBER = re.compile(
     rf"(?<![\w.,:€$£])\+?\(?{_GROUP}(?:[ ./()-]{{0,3}}{_GROUP})*(?![\w:])(?!,\d)(?!\s?[%€$£])"
@@ -259,9 +257,10 @@ _NUMBER = re.compile(
 _DATE_OR_AMOUNT = re.compile(
     r"\d{4}-\d\d-\d\d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[-/]\d{2,4}|\d+(?:[.,]\d+)?"
 )
-_SHORTEST = 4  # minimum letters and digits of an identifier; shorter numbers are amounts, times and ages
-_CARD = range(13, 20)  # digits of a payment card (ISO/IEC 7812)
-_TELEPHONE = (9, 15)  # digits of a number that may start with a country code (ITU-T E.164 allows 15)
+_SHORTEST = 4  # minimum letters and digits of an identifier; shorter numbers may be amounts, times or ages
+_CARD = range(13, 20)  # number of digits of a payment card (ISO/IEC 7812)
+# number of digits of a telephone number, possibly with a country code (ITU-T E.164 allows 15)
+_TELEPHONE = (9, 15)
 
 
 def identifiers_in(text: str) -> frozenset[str]:
@@ -282,7 +281,7 @@ def identifies_any(text: str, identifiers: Collection[str]) -> bool:
 
 
 def kind_words(identifier: str) -> frozenset[str]:
-    """Return the words that people use for an identifier of this format, such as "phone number", "e-mail address" or "card"."""
+    """Return the words by which people call an identifier of this format, such as "phone number", "e-mail address" or "card"."""
     if "@" in identifier:
         return frozenset({"email", "mail", "e", "address"})
     if not identifier.isdecimal():
@@ -313,7 +312,7 @@ def _number(match: re.Match[str]) -> str:
     if _DATE_OR_AMOUNT.fullmatch(written) or len(joined) < _SHORTEST:
         return written
     least, most = _TELEPHONE
-    national = written[0] in "+(0"  # a bare "555-123-4567" may be from another country
+    national = written[0] in "+(0"  # a plain "555-123-4567" may be from another country
     if joined.isdecimal() and national and least < len(joined) <= most:
         return joined[-least:]
     return joined.casefold()

@@ -262,7 +262,7 @@ class ExtractedRecord(FactPart):
         "type": "kind",
     }
 
-    # Any kind is accepted and mapped to a known one (`canonical_kind`); the schema for models lists the known ones.
+    # Any kind is accepted, and mapped to a known one (`canonical_kind`); the schema for models lists these.
     kind: str = Field(json_schema_extra={"enum": [kind.value for kind in RecordKind]})
     category: Text = ""
     value: Annotated[Decimal | str, BeforeValidator(_number_if_numeric)]
@@ -307,9 +307,9 @@ class ExtractedFact(FactPart):
         default_factory=list, description="full sentences"
     )
     lasting: Annotated[bool, BeforeValidator(bool)] = False
-    # Only for a caller's opinions; the schema for models has no confidence.
+    # Only for a caller's opinions; not in the schema for models.
     confidence: SkipJsonSchema[float | None] = Field(default=None, ge=0.0, le=1.0)
-    # `record` with a single record is also accepted, as in the benchmarks' data sets.
+    # A single record as `record` is accepted, too, as in the benchmarks' data sets.
     records: Annotated[list[ExtractedRecord], BeforeValidator(list_of)] = Field(
         default_factory=list, validation_alias=AliasChoices("records", "record")
     )

@@ -1,4 +1,4 @@
-"""Mental models: standing questions with stored answers, and directives (reference, "Retrieval Priority")."""
+"""Mental models, which are questions with stored answers; and directives (reference, "Retrieval Priority")."""
 
 from __future__ import annotations
 
@@ -57,13 +57,14 @@ class ModelState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MentalModel:
-    """A standing question with its latest answer.
+    """A question with its latest answer.
 
     Attributes:
         id: the permanent id, which is never reused, even for the same name.
         name: the name, unique in its bank.
-        question: the standing question.
-        tags: the visibility tags, sorted; the question is answered from memories with these tags or without tags.
+        question: the question.
+        tags: the visibility tags, sorted; the question is answered from memories with these tags or without
+            tags.
         trigger: the trigger of refreshes.
         max_tokens: the token limit of its text.
         created_at: the time of its creation (aware UTC).
@@ -73,7 +74,8 @@ class MentalModel:
         refreshed_at: the time of the last answer; None if never.
         revision: the bank's revision from which it was answered.
         checked_to: the revision up to which no change affected its scope.
-        withdrawn: True if a cited memory was withdrawn, corrected, erased, closed or restored after the answer.
+        withdrawn: True if a cited memory was withdrawn, corrected, erased, closed or restored after the
+            answer.
         stale: True if memories in its scope have changed since the answer.
     """
 

@@ -24,7 +24,7 @@ _IN_ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operators.le,
 }
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_MOST_DIGITS = 300  # longer digit strings would overflow a float and are compared as text
+_MOST_DIGITS = 300  # longer digit strings would overflow a float, and are compared as text
 
 
 def shared_metadata(values: Sequence[Metadata]) -> dict[str, MetadataValue]:
@@ -208,7 +208,7 @@ def _holds(values: Sequence[Any], operator: MetadataOperator) -> Callable[[Any],
         if isinstance(own, str):
             return combine(isinstance(value, str) and value in own for value, _ in parts)
         if not _is_list(own):
-            # The filter `all` with an empty list matches even a number, as in LlamaIndex.
+            # An empty list for `all` matches everything, even a number, as in LlamaIndex.
             return combine is all and not parts
         return combine(any(map(equal, own)) for _, equal in parts)
 

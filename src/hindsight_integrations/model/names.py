@@ -124,7 +124,7 @@ def stands_in(name: str, text: str) -> bool:
     return False
 
 
-# Lengths of names for which an edit distance of one is supported; longer names would need too many keys.
+# Name lengths for which an edit distance of one is supported; longer names would need too many keys.
 _EDITABLE = range(5, 41)
 
 

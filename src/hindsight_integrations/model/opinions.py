@@ -413,12 +413,12 @@ class OpinionsWrite:
     operation: str = ""
 
 
-MILD_SHARE = 0.5  # share of a step for mild evidence; our extension, since eq. 26 has no strengths
+MILD_SHARE = 0.5  # factor for mild evidence; our extension, because eq. 26 has no strengths
 STRONG_SUPPORT = 0.2  # alpha [reference, "Opinion Confidence Updates"]
 MILD_SUPPORT = 0.05  # alpha' [reference, "Opinion Confidence Updates"]
 CONTRADICTION_DECAY = 0.5  # gamma [reference, "Opinion Confidence Updates"]
 
-_DIGITS = 9  # decimals to which confidences are rounded, so that 0.7 + 0.15 is 0.85
+_DIGITS = 9  # number of decimals to which confidences are rounded, so that 0.7 + 0.15 is 0.85
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from hindsight_integrations.errors import InvalidRequest, shown
 
-NEUTRAL = 3  # the middle of the 1..5 scale [paper section 5.2.1]
+NEUTRAL = 3  # the middle of the scale from 1 to 5 [paper section 5.2.1]
 MIDDLE = 0.5  # the middle of a Big Five trait and of the bias strength [earlier paper 6.1]
 
 

@@ -20,7 +20,7 @@ from hindsight_integrations.model.units import MemoryUnit, UnitKind
 
 @dataclass(frozen=True, slots=True)
 class ServedItems:
-    """The items of a document, as served with its head.
+    """The items of a document that are returned with its head.
 
     Attributes:
         items: the valid items, grouped by field.

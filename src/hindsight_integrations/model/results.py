@@ -303,7 +303,7 @@ class UnitPage(Displayed, Tabular, UnitSequence[MemoryUnit]):
         total: the total number of matches on all pages.
         cursor: the `cursor` argument for the next page; None if this is the last.
         damaged: the ids of memories omitted from the page because they are damaged in the ledger.
-        items: the valid items of the documents on the page, by document id, in served order.
+        items: the valid items of the documents on the page, by document id, in display order.
     """
 
     units: tuple[MemoryUnit, ...]

@@ -48,7 +48,7 @@ class Tabular:
 
 
 class UnitSequence(Generic[Unit_co]):
-    """A mixin for `len`, iteration and indexing over the result's `units`."""
+    """A mixin that makes a result a sequence of its `units`: `len`, iteration and indexing."""
 
     __slots__ = ()
 

@@ -40,7 +40,7 @@ def normalised_text(text: str) -> str:
 
 def folded_text(text: str) -> str:
     """Normalise a text for exact word search: like `normalised_text`, but without diacritics."""
-    if text.isascii():  # fast path for most texts, since a search may fold every turn of a bank
+    if text.isascii():  # fast path for most texts, because a search may fold every turn of a bank
         return " ".join(text.lower().split())
     apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     bare = "".join(letter for letter in apart if not unicodedata.combining(letter))

@@ -163,7 +163,7 @@ def _is_one(span: Interval, granule: Granule) -> bool:
     """Return whether a span is exactly the year or month in which it begins."""
     try:
         return span.end == granule_after(span.start, granule)
-    except (OverflowError, ValueError):  # it would end after the year 9999
+    except (OverflowError, ValueError):  # the granule would end after the year 9999
         return False
 
 

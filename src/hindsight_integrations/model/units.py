@@ -39,14 +39,14 @@ TOLD_NETWORKS = tuple(network for network in FactType if network is not FactType
 
 
 class UnitKind(StrEnum):
-    """The kinds of units."""
+    """The kind of a unit."""
 
     MEMORY = "memory"
     """A fact, an opinion or an observation."""
     TURN = "turn"
     """A message, or part of one, that waits for extraction; recall finds it until its facts are stored."""
     DOCUMENT_ITEM = "document_item"
-    """An item of a document or list, with its own sources and validity; served with its head (`model/documents.py`)."""
+    """An item of a document or list, with its own sources and validity; shown with its document (`model/documents.py`)."""
     ITEM = "item"
     """A text of a stored item, which only item searches find; it is not a memory."""
 

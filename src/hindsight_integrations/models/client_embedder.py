@@ -91,7 +91,7 @@ class ClientEmbedder:
         try:
             with converting(self._name):
                 vectors = ask()
-        # Raised when LlamaIndex validates the vectors that it reports to its observers.
+        # raised by LlamaIndex when it validates vectors for its observers
         except ValidationError as error:
             raise MalformedOutput(self._name, "", f"not numbers: {answer_problem(error)}") from error
         if len(vectors) != count:

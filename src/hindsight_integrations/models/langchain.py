@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=BaseModel)
 
 _NO_STREAM: RunnableConfig = {"tags": ["nostream"]}
-"""Hides the pieces of our answers from LangGraph's message stream, as they contain reasoning and a line of sources."""
+"""Hides the pieces of our answers from LangGraph's message stream, because they contain reasoning and a line of sources."""
 
 
 class LangChainModel(ClientModel["BaseMessage"]):
@@ -78,9 +78,7 @@ class LangChainModel(ClientModel["BaseMessage"]):
     ) -> None:
         super().__init__(name or described(chat_model), in_words, sends)
         self._chat_model = chat_model
-        # The client parses a streamed structured answer piece by piece, and plain text in it raises a bare ValueError
-        # (openai 3.54), so these calls must not be streamed even in a graph that streams its messages. Other vendors'
-        # clients may reject the field.
+        # OpenAI's client fails on plain text in a streamed structured answer, so these calls must not stream.
         ours = any(kind.__module__.startswith("langchain_openai") for kind in type(chat_model).__mro__)
         self._always: dict[str, Any] = {"stream": False} if ours else {}
 
@@ -105,8 +103,7 @@ class LangChainModel(ClientModel["BaseMessage"]):
             with converting(self._name):
                 answer = structured.invoke(_messages(prompt.messages))
         except ValidationError as error:
-            # Raised by vendors' clients that validate before LangChain's parser sees the text (openai's
-            # parse).
+            # Raised by clients that validate the answer before LangChain's parser does (openai's parse).
             written = _inputs(error)
             if (parsed := written_answer(prompt.schema, written)) is not None:
                 return Completion(parsed, text=written)
@@ -151,7 +148,7 @@ class LangChainModel(ClientModel["BaseMessage"]):
                 return Completion(prompt.schema.model_validate(parsed), *tokens, text, _cached(raw))
             except ValidationError as invalid:
                 raise self._malformed(text, tokens, _problem(invalid)) from invalid
-        # The text may still contain the answer, such as after a model's reasoning.
+        # The text may contain the answer nevertheless, for example after reasoning.
         if (written := written_answer(prompt.schema, text)) is not None:
             return Completion(written, *tokens, text, _cached(raw))
         if isinstance(error, Exception):

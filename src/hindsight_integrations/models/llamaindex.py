@@ -78,7 +78,7 @@ class LlamaIndexModel(ClientModel["ChatResponse"]):
         super().__init__(name or described(llm), in_words, sends)
         self._llm = llm
 
-    def _supported_ways(self) -> list[Way]:  # some clients ask their server for the metadata
+    def _supported_ways(self) -> list[Way]:  # some clients request the metadata from their server
         tools = hasattr(self._llm, "chat_with_tools") and self._llm.metadata.is_function_calling_model
         ways = [*([Way.TOOL] if tools else []), *([Way.WORDS] if self._in_words else [])]
         if not ways:
@@ -106,7 +106,7 @@ class LlamaIndexModel(ClientModel["ChatResponse"]):
         try:
             return Completion(prompt.schema.model_validate_json(text), *tokens, text, cached)
         except ValidationError as error:
-            # The text may still contain the answer, such as after a model's reasoning.
+            # The text may contain the answer nevertheless, for example after reasoning.
             if (written := written_answer(prompt.schema, text)) is not None:
                 return Completion(written, *tokens, text, cached)
             raise self._malformed(text, tokens, answer_problem(error)) from error
@@ -196,7 +196,7 @@ def _read_by(generator: object) -> Iterator[_Stream]:
             yield cast("_Stream", referent)
 
 
-# The token usage fields of OpenAI, Anthropic, Bedrock, Gemini and Ollama; Ollama's are attributes of the answer itself.
+# Fields with the token usage in the answers of OpenAI, Anthropic, Bedrock, Gemini and Ollama.
 _HOLDERS = ("usage", "usage_metadata")
 _TOKENS_IN = ("prompt_tokens", "input_tokens", "inputTokens", "prompt_token_count", "prompt_eval_count")
 _TOKENS_OUT = (
@@ -219,7 +219,7 @@ _ENDS = (
     "incomplete_details",
     "delta",
     "messageStop",
-)  # where OpenAI's responses and the stream events of Anthropic and Bedrock contain them
+)  # parts that contain the usage in OpenAI's responses and in stream events of Anthropic and Bedrock
 
 
 def field_of(holder: object, name: str) -> object:

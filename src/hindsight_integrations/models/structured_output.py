@@ -1,6 +1,6 @@
 """The base class of models over a framework's client: structured output with fallbacks, and streaming of text.
 
-If a service rejects a way of structured output, another way is used.
+If a service rejects one way to request structured output, the next one is used.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ InWords: TypeAlias = "Callable[[Prompt[T]], Prompt[T]]"
 class Way(Enum):
     """The ways to request a structured answer from a service, most reliable first."""
 
-    SCHEMA = "response_format json_schema"  # or the equivalent in the vendor's client
+    SCHEMA = "response_format json_schema"  # or the equivalent in a vendor's client
     TOOL = "a tool call"
     WORDS = "JSON in the prompt"
 
@@ -86,7 +86,7 @@ class StructuredWays:
         """
         with self._choosing:
             if self._now != asked:
-                return  # a concurrent call has already stepped down
+                return  # a concurrent call has stepped down already
             way, sends = asked
             if refused := [extra for extra in sends if extra in error.reason]:
                 self._now = way, sends - {*refused}
@@ -294,7 +294,7 @@ class _Pieces(Generic[P]):
         """End the call."""
         self._closed = True
         if not self._reading.acquire(blocking=False):
-            return  # the reading thread closes the iterator after its piece
+            return  # the reading thread will close the iterator after its piece
         try:
             if (end := getattr(self._iterator, "close", None)) is not None:
                 end()

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 ENCODING = "cl100k_base"
 CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
-# tiktoken names a cached file by the sha1 of its URL and expects this sha256 (tiktoken_ext/openai_public.py). It would
-# delete a file with other content and download it again, so the hash is checked before tiktoken reads the file.
+# The hash is checked first, because tiktoken deletes and downloads a file with other content.
 CACHE_FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
 CACHE_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
-# Path within llama-index-core's part of the llama_index namespace.
+# path within llama-index-core's part of the llama_index namespace
 BUNDLED_CACHE = Path("core/_static/tiktoken_cache")
 
 CHARACTERS_PER_TOKEN = 4  # overestimates English text (205 for 161 tokens), so that budgets are not exceeded

@@ -41,7 +41,7 @@ class Vendor(StrEnum):
 
     LANGCHAIN = "langchain_core"
     LLAMAINDEX = "llama_index.core"
-    OURS = "hindsight_integrations"  # any class that implements the methods of our protocol
+    OURS = "hindsight_integrations"  # a class that implements the methods of our protocol
 
 
 MODELS = (
@@ -65,8 +65,7 @@ def vendor_of_model(model: object) -> Vendor:
         return Vendor.LLAMAINDEX
     if callable(getattr(model, "complete", None)):
         return Vendor.OURS
-    # A chat model with fallbacks or bound arguments is a Runnable that forwards `with_structured_output`; a completion
-    # model has that method too, but there it raises.
+    # A Runnable may forward `with_structured_output` (fallbacks, bound arguments); completion models only raise.
     wrapped = (Vendor.LANGCHAIN, "Runnable") in bases and (Vendor.LANGCHAIN, "BaseLanguageModel") not in bases
     if (Vendor.LANGCHAIN, "BaseChatModel") in bases or (wrapped and hasattr(model, "with_structured_output")):
         return Vendor.LANGCHAIN
@@ -82,7 +81,7 @@ def vendor_of_embeddings(embeddings: object) -> Vendor:
     bases = _bases(embeddings, "embeddings", EMBEDDERS)
     if (Vendor.LLAMAINDEX, "BaseEmbedding") in bases:
         return Vendor.LLAMAINDEX
-    # Not hasattr: an `identity` property may call the model, and opening the engine must not wait for a service.
+    # Not hasattr, because an `identity` property may call the model, for which `open` must not wait.
     if inspect.getattr_static(embeddings, "identity", None) is not None:
         return Vendor.OURS
     if (Vendor.LANGCHAIN, "Embeddings") in bases:
@@ -128,8 +127,7 @@ class Failure(Enum):
     OTHER = auto()
 
 
-# Class names by the vendor's top-level package, checked along the whole inheritance chain (openai 3.54,
-# anthropic and httpx share most names; httpx2 and httpcore are used by newer clients).
+# Class names by the vendor's top-level package, checked along the whole inheritance chain.
 _CLASSES: dict[Failure, dict[str, frozenset[str]]] = {
     Failure.UNAVAILABLE: {
         "openai": frozenset({"APIConnectionError", "RateLimitError", "InternalServerError"}),
@@ -153,9 +151,7 @@ _TRANSIENT_STATUS = frozenset({408, 425, 429})  # RFC 9110, RFC 8470, RFC 6585; 
 
 
 _BAD_REQUEST = frozenset({400, 404, 413, 422, 501})
-# Error messages of OpenAI-compatible services for a prompt over their context (llama.cpp, vLLM, OpenAI, LM Studio),
-# and for a field that they or their model do not support (Ollama, vLLM, Groq, DeepSeek, LM Studio; llama.cpp without --jinja:
-# a 500).
+# Messages of OpenAI-compatible services about a prompt that is too long, or about an unsupported field.
 _TOO_LONG = re.compile(
     r"context[ _](size|length|window)|maximum context|prompt is too long|too many (input )?tokens",
     re.IGNORECASE,
@@ -291,7 +287,7 @@ def described(client: object) -> str:
 
 T = TypeVar("T", bound=BaseModel)
 
-# Pause before the second attempt; doubled for each further one, unless the service sends Retry-After.
+# Seconds before the second attempt; doubled for each further one, unless the service sends Retry-After.
 FIRST_PAUSE_S = 0.5
 
 
@@ -336,7 +332,7 @@ class TimedModel:
     async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
         """Stream the model's answer; no retry after the first piece.
 
-        Time the caller spends between pieces does not count.
+        Time that the caller spends between pieces does not count towards the limit.
 
         Raises:
             ModelUnavailable: it did not finish within the limit, or is still unavailable after all attempts.

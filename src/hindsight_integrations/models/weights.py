@@ -179,7 +179,7 @@ def _from_folder(spec: WeightsSpec, folder: Path) -> ResolvedWeights:
 
 
 def package_root(package: str, path: str) -> Path | None:
-    """Return the folder of an installed top-level package that contains `path`. The package is not imported."""
+    """Return the folder of an installed top-level package that contains `path`, without importing the package."""
     spec = importlib.util.find_spec(package)
     roots = (spec.submodule_search_locations or []) if spec else []
     return next((Path(root) for root in roots if (Path(root) / path).is_file()), None)
@@ -271,8 +271,7 @@ def _fetched(what: str, fetch: Callable[[ModuleType, bool], str]) -> Path:
     except ImportError as error:
         raise MissingDependency("huggingface_hub", "pip install huggingface_hub") from error
     try:
-        # OSError covers connection failures, timeouts and the hub client's own error for files that are not in the
-        # local cache.
+        # OSError: no connection, a timeout, or the hub client's error for files missing from its cache.
         return Path(fetch(huggingface_hub, not _reachable(ENDPOINT)))
     except (HfHubHTTPError, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -364,21 +363,17 @@ class Scale:
     unrelated: float
 
 
-# Medians of all-MiniLM-L6-v2 (fp32, weights sha256 53aa51172d14...) on calibration_pairs.json, computed in numpy
-# 2026-11-21: paraphrases .837, unrelated passages .048 (other pairs gave .82 and .06); a question with its own passage
-# .600, with the passage of another question .081.
+# Medians of all-MiniLM-L6-v2 on calibration_pairs.json (2026-11-21).
 MINILM_PASSAGES = Scale(related=0.837, unrelated=0.048)
 MINILM_QUESTIONS = Scale(related=0.600, unrelated=0.081)
 
-# With an int8 model, the vectors of one text in two batches may have a cosine of .990: the duplicate threshold must
-# be lower, or a sentence written twice would not count as a duplicate.
+# Below 0.990, which two vectors of one text in different batches may have with an int8 model.
 DUPLICATE_CEILING = 0.985
 
-# Maximum share of the relevant (question, passage) pairs whose cosine is below the channel floor.
+# Maximum share of relevant (question, passage) pairs with a cosine below the channel floor.
 FLOOR_QUANTILE = 0.05
 
-# The lower quartile of related pairs must exceed the upper quartile of unrelated ones. Otherwise the embedder
-# is considered random.
+# Required lower quartile of related pairs, and upper quartile of unrelated ones, unless random.
 LOW_RELATED, HIGH_UNRELATED = 0.25, 0.75
 
 

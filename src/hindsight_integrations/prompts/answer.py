@@ -28,8 +28,8 @@ from hindsight_integrations.prompts.memories import day, shown_tiers
 from hindsight_integrations.prompts.rendering import fenced, template
 from hindsight_integrations.prompts.typed_answer import with_output
 
-THINKING_TOKENS = 4_096  # tokens in addition to the answer, for opinions and for models that reason first
-UNSURE = 0.1  # `RecallResult.confidence` below which the memories hardly match the question
+THINKING_TOKENS = 4_096  # tokens in addition to the answer, for opinions and reasoning
+UNSURE = 0.1  # value of `RecallResult.confidence` below which the memories hardly match the question
 
 
 class Answer(BaseModel):

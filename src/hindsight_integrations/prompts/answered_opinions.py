@@ -39,7 +39,7 @@ class AnsweredOpinion(BaseModel):
 
     model_config = ConfigDict(frozen=True, json_schema_extra=bare)
 
-    # Local servers' grammars enforce these bounds, which stops small models that repeat themselves.
+    # Local servers' grammars enforce these bounds, which stops repetitive small models.
     opinion: Annotated[str, BeforeValidator(text_of)] = Field(
         description='the judgement in the first person with its reason inside: "I think ... because ..."',
         json_schema_extra={"maxLength": 600},
@@ -63,7 +63,7 @@ class AnsweredOpinion(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _with_missing_parts(cls, given: Any) -> Any:  # noqa: ANN401 - whatever a model wrote
-        # Not default values, because those would appear in the schema, which asks for every part.
+        # Not defaults, because the schema must require every part.
         return {name: given.get(name) for name in cls.model_fields} if isinstance(given, dict) else given
 
 

@@ -21,8 +21,8 @@ from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.observe import fact_line
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_PAIRS = 20  # maximum number of pairs per prompt; small models answer this many completely
-# Token limit of an answer. Twenty assessments take about 2,500; the rest is for models that reason first.
+MOST_PAIRS = 20  # maximum number of pairs per prompt, which small models still answer completely
+# Token limit of an answer: twenty assessments take about 2,500; the rest is for reasoning.
 MOST_TOKENS = 8_192
 
 

@@ -15,13 +15,13 @@ from hindsight_integrations.prompts.answered_facts import AnsweredItem, ReadLeni
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage, shown_with
 from hindsight_integrations.prompts.rendering import fenced, template
 
-# Token limit of an answer. Eight facts take about 600; the rest is for models that reason first.
+# Token limit of an answer: eight facts take about 600; the rest is for reasoning.
 MOST_TOKENS = 4_096
 
-# Local servers' grammars enforce these bounds, which stops models that repeat themselves.
-MOST_FACTS = 12  # per passage of 1,000 characters; the prompt asks for eight
-MOST_PARTS = 8  # items in any list of a fact
-MOST_CHARACTERS = 400  # per fact; a text of this length that does not end a sentence was cut
+# Local servers' grammars enforce these bounds, which stops repetitive models.
+MOST_FACTS = 12  # maximum for a passage of 1,000 characters; the prompt asks for eight
+MOST_PARTS = 8  # maximum number of items in each list of a fact
+MOST_CHARACTERS = 400  # maximum for a fact; a text of this length without an end of sentence was cut
 MOST_NAME_CHARACTERS = 80
 
 _PARTS: JsonDict = {"maxItems": MOST_PARTS}

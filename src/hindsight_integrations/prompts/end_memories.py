@@ -14,8 +14,7 @@ from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_STATEMENTS = 8  # maximum number per prompt
 MOST_CANDIDATES = 8  # maximum number of memories per statement
-# Token limit of an answer. An answer about all statements takes about 300; the rest is for models that reason
-# first.
+# Token limit of an answer, which takes about 300; the rest is for reasoning.
 MOST_TOKENS = 4_096
 
 

@@ -80,7 +80,7 @@ def extract_facts_prompt(passage: Passage, instructions: Instructions = NARRATIV
             PromptMessage(PromptRole.USER, "\n\n".join(parts)),
         ),
         schema=ExtractedFacts,
-        temperature=0.1,  # as in the authors' own server
+        temperature=0.1,  # as in the authors' server
     )
 
 

@@ -14,7 +14,7 @@ from hindsight_integrations.prompts.answered_opinions import MOST_OPINIONS, Answ
 from hindsight_integrations.prompts.memories import memory_line
 from hindsight_integrations.prompts.rendering import fenced, template
 
-# Token limit of an answer; five opinions take about 600, and the rest is for models that reason first.
+# Token limit of an answer: five opinions take about 600; the rest is for reasoning.
 MOST_TOKENS = 4_096
 
 

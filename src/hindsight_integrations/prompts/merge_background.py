@@ -12,11 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
-# Token limit of an answer. 500 characters take about 120 tokens, 4,000 about 1,000; the rest is for models
-# that reason first.
+# Token limit of an answer: 4,000 characters take about 1,000; the rest is for reasoning.
 MOST_TOKENS = 4_096
 
-MOST_REMOVED = 20  # maximum number of removed texts; a background has few sentences
+MOST_REMOVED = 20  # maximum number of removed texts
 
 
 class MergedBackground(BaseModel):

@@ -13,9 +13,9 @@ from hindsight_integrations.models.protocols import Prompt, PromptMessage, Promp
 from hindsight_integrations.prompts.extract_facts import Passage, shown_with
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_MESSAGES = 32  # maximum number per answer; a passage of 3,000 characters seldom has more
+MOST_MESSAGES = 32  # maximum number per answer; a passage of 3,000 characters rarely has more
 MOST_ENDED = 8  # maximum number of memories per message, the same as for a fact
-MOST_TOKENS = 2_048  # token limit of an answer; most take under 50; models that reason first need more
+MOST_TOKENS = 2_048  # token limit of an answer, which usually takes under 50; the rest is for reasoning
 
 
 class AnsweredMessageEnding(BaseModel):

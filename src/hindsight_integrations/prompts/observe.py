@@ -12,7 +12,7 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
-# Token limit of an answer. Seven observations take about 700; the rest is for models that reason first.
+# Token limit of an answer: seven observations take about 700; the rest is for reasoning.
 MOST_TOKENS = 4_096
 
 
@@ -21,10 +21,11 @@ class AnsweredObservation(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    # Local servers' grammars enforce these bounds, which stops small models that repeat themselves.
+    # Local servers' grammars enforce these bounds, which stops repetitive small models.
     text: str = Field(
         description="the observation: one or two plain sentences in the third person",
-        json_schema_extra={"maxLength": 500},  # above the check's limit, so that a truncated text is rejected
+        # above the limit of `Checker`, so that a truncated text is rejected
+        json_schema_extra={"maxLength": 500},
     )
     facts: list[int] = Field(
         description="the numbers of the facts it tells of, at least one", json_schema_extra={"maxItems": 100}

@@ -58,7 +58,7 @@ def marked_line(
         marks.append(f"your opinion{held}")
     if not valid:
         marks.append("history, holds no more")
-    said = f"- {' '.join(text.split())}"  # on one line, so that a memory cannot imitate two
+    said = f"- {' '.join(text.split())}"  # on one line, so that a memory cannot look like two
     return f"{said} ({'; '.join(marks)})" if marks else said
 
 

@@ -50,8 +50,7 @@ class LookupStep(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    # Local servers' grammars enforce the bounds, which stops small models that repeat themselves.
-    # A default factory keeps the default out of the schema, because OpenAI's strict mode rejects defaults.
+    # Local servers' grammars enforce the bounds. A default would be rejected by OpenAI's strict mode.
     thought: str = Field(
         default_factory=str,
         description="what is missing, in a sentence",

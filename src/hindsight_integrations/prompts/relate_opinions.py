@@ -15,7 +15,7 @@ from hindsight_integrations.models.protocols import Prompt, PromptMessage, Promp
 from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_PAIRS = 25  # maximum number of pairs per prompt: five new opinions with five existing ones each
-# Token limit of an answer. 25 relations take about 1,500; the rest is for models that reason first.
+# Token limit of an answer: 25 relations take about 1,500; the rest is for reasoning.
 MOST_TOKENS = 6_144
 
 

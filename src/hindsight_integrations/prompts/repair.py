@@ -21,7 +21,7 @@ from hindsight_integrations.prompts.rendering import template
 
 T = TypeVar("T", bound=BaseModel)
 
-# Maximum number of characters of an invalid answer in the repair prompt, which limits its cost.
+# Maximum length of the invalid answer in the repair prompt, in characters, to limit its cost.
 ANSWER_CHARACTERS = 4000
 PROBLEM_CHARACTERS = 500
 
@@ -88,7 +88,7 @@ async def complete_with_repair(
             tokens_in, tokens_out = tokens_in + error.tokens_in, tokens_out + error.tokens_out
             found, text, problem = None, error.output, error.problem
             if not error.cut_off:
-                found = written_answer(prompt.schema, text)  # avoids another call
+                found = written_answer(prompt.schema, text)  # saves a call
         except ModelError:
             if last is None or not keep_last:
                 raise

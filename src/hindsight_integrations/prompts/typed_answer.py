@@ -20,7 +20,7 @@ OUTPUT = "output"
 """Name of the field with the structured answer."""
 
 
-@lru_cache(maxsize=64)  # so that the same arguments give the same class
+@lru_cache(maxsize=64)  # equal arguments give the same class
 def with_output(answer: type[A], output: type[BaseModel]) -> type[A]:
     """Extend an answer's schema by a field for the structured answer.
 

@@ -39,12 +39,14 @@ WORD = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Thresholds above which a memory is likely to help.
+    """Thresholds that a memory must reach to be considered likely to help.
 
     Attributes:
-        nearness: minimum nearness of the best memory; below it no memory is likely to help, unless `logit` is reached.
-        logit: reranker logit that suffices if the nearness is too low; infinity if only the nearness counts.
-        behind: maximum distance of a memory's final score from the best one.
+        nearness: minimum nearness of the best memory; if it is not reached, no memory is likely to help,
+            unless `logit` is.
+        logit: reranker logit that is sufficient if the nearness is too low; infinity if only the nearness
+            counts.
+        behind: maximum difference between the best final score and that of a memory.
     """
 
     nearness: float
@@ -52,8 +54,7 @@ class Bar:
     behind: float
 
 
-# With 1,024 tokens on LoCoMo conversations 26, 41 and 43, each pair of `nearness` and `behind` loses at most 0.5 points of
-# evidence recall. On four Memora weeks and the LongMemEval sample it loses no answer.
+# On LoCoMo (1,024 tokens), these values lose at most 0.5 points of evidence recall; on Memora, no answer.
 UNREAD = Bar(nearness=0.44, logit=math.inf, behind=2.5 / RRF_K)
 READ_BY: Mapping[str, Bar] = MappingProxyType(
     {"cross-encoder/ms-marco-MiniLM-L12-v2": Bar(nearness=0.45, logit=-6.0, behind=14.0)}
@@ -79,8 +80,8 @@ def nearness(cosine: float, bm25: float, text: str) -> float:
 def likely_from(run: RecallContext, channels: ChannelResults, ranking: Ranking) -> float:
     """Return the minimum final score of a memory likely to help; minus infinity to accept all memories, infinity to reject all.
 
-    All memories are accepted if the question only names a time, since its answers are not similar to it, or if a channel failed,
-    since low scores may then be due to missing results.
+    All memories are accepted if the question only names a time, because its answers are not similar to it, or
+    if a channel failed, because low scores may then be due to missing results.
 
     Args:
         run: the current recall.
@@ -108,7 +109,7 @@ def likely_from(run: RecallContext, channels: ChannelResults, ranking: Ranking) 
 
 
 def likely(ranking: Ranking, minimum: float) -> tuple[Ranking, dict[int, Fate]]:
-    """Drop units with a final score below `minimum`; return the remaining ranking, and the dropped units' fates by row id."""
+    """Drop units with a final score below `minimum`; return the remaining ranking, and the fate of each dropped unit by row id."""
     count = int(np.count_nonzero(ranking.scores >= minimum))
     unlikely = dict.fromkeys(ranking.ids[count:].tolist(), Fate.UNLIKELY)
     return (ranking.at(np.arange(count)) if unlikely else ranking), unlikely
@@ -118,17 +119,15 @@ def _relevance_best(hits: Hits, missing: float) -> float:
     return float(hits.scores.max()) if len(hits.scores) else missing
 
 
-# Number of best units, by cosine and BM25, that the signals use. Of the values from 5 to 30, 15 and 20 fitted best.
+# Number of best units, by cosine and BM25, used for the signals. Of 5 to 30, 15 and 20 fitted best.
 UNITS_READ = 15
-CHARACTERS_READ = 2_000  # maximum per unit, to limit the cost (chosen by hand)
+CHARACTERS_READ = 2_000  # maximum number of characters of a unit that are read (chosen by hand)
 
-# Values of `words` and `share` for questions that name no speaker or several: the means over questions that name one,
-# printed by `hindsight-evals bench abstention`.
+# Used for `words` and `share` unless the question names one speaker: means over questions that do.
 NEUTRAL_WORDS, NEUTRAL_SHARE = 0.2, 0.76
 
 
-# Similarity does not show whose facts the units are. If only Maria adopted a pet, "What did Maria adopt?" and "What did
-# John adopt?" retrieve the same turn, but only the first question has an answer.
+# Names are needed, because similarity does not show whose facts the units are.
 @dataclass(frozen=True, slots=True)
 class QuestionNames:
     """The names in a question, normalised.
@@ -294,8 +293,10 @@ WITH_RERANKER = Weights(bias=-4.12, relevance=0.32, words=0.26, share=3.28, name
 
 
 WHOLE = 0.9
-"""Confidence if all memories of a kind or time are returned. All 24 complete tables on Memora weeks contained the
-answer; Laplace's rule of succession gives 25/26, rounded down here.
+"""Confidence if all memories of a kind or time are returned.
+
+All 24 complete tables on Memora weeks contained the answer; Laplace's rule of succession gives 25/26, rounded
+down here.
 """
 
 
@@ -357,7 +358,7 @@ def recall_confidence(
 
 
 def _whole(run: RecallContext, units: Mapping[int, RecalledUnit], digests: Sequence[RecordDigest]) -> str:
-    """Name the complete set of memories that was returned; empty if the result may be incomplete."""
+    """Describe the complete set of memories that was returned; empty if the result may be incomplete."""
     if complete := next((digest for digest in digests if digest.rows and digest.complete), None):
         return f"{complete.kind} records"
     if any(unit.reason is RecallReason.OVERVIEW for unit in units.values()):

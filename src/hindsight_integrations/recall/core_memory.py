@@ -38,11 +38,12 @@ LASTING_SHARE, CURRENT_SHARE = (
 MOST_LASTING = 500  # number of latest facts in an overview, about 10,000 tokens (chosen by hand)
 
 
-# The overview for "What do you know about me?", a question that is not similar to any of its answers:
-# lasting facts by subject, then current goals, tasks and upcoming events, then the latest memories. Each part
-# has a share of the budget, and leaves unused tokens to the next.
+# Needed for questions such as "What do you know about me?", which are similar to no memory.
 def overview(run: RecallContext, filtered: BoolArray) -> IntArray:
     """Order all memories of a bank for an overview; return their row ids, which packing cuts to the budget.
+
+    Lasting facts by subject come first, then current goals, tasks and upcoming events, then the latest
+    memories. Each part has a share of the budget, and leaves unused tokens to the next.
 
     Args:
         run: the current recall.
@@ -102,13 +103,14 @@ def _latest(run: RecallContext, shown: BoolArray) -> IntArray:
     return ordered
 
 
-CORE_SHARE = 5  # core memory gets at most a fifth of the budget (chosen by hand)
+CORE_SHARE = 5  # core memory gets at most this fraction of the budget, 1/5 (chosen by hand)
 CORE_TOKENS = 400  # maximum tokens of core memory (chosen by hand)
 STAND_INS = 5  # number of best matches used if no memory is marked as lasting (chosen by hand)
-SMALL_BANK = 2  # a bank is small if it fits into half of the budget (chosen by hand)
-KEPT_FIRST = 20  # number of best matches before the lists: about 1,000 tokens, which cover 9 of 10 evidence turns (LoCoMo)
+SMALL_BANK = 2  # a bank is small if it fits into this fraction of the budget, 1/2 (chosen by hand)
+# number of best matches before the lists: about 1,000 tokens, with 9 of 10 evidence turns (LoCoMo)
+KEPT_FIRST = 20
 SPEAKING = frozenset({EntityRole.SPEAKER, EntityRole.USER})
-CONSIDERED = 200  # lasting facts, the most similar to the question: about 2,000 tokens
+CONSIDERED = 200  # number of lasting facts considered, most similar to the question first: about 2,000 tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +142,17 @@ def memories_to_pack(
     filtered: BoolArray,
     records: Sequence[RecordDigest],
 ) -> PromptMemories:
-    """Combine core memory, the memories likely to help, the lists they belong to, and the rest of a small bank, in this order.
+    """Combine core memory, the memories likely to help, the lists that contain them, and the rest of a small bank, in this order.
 
-    Memories that record digests show come last, except the best matches, so that the budget goes to what is not shown yet.
+    Memories shown by record digests come last, except the best matches, so that the budget is used for other
+    memories.
 
     Args:
         run: the current recall.
         ranking: all memories that may be returned.
-        likely: the top of the ranking that is likely to help.
-        filtered: mask of the memories that pass the query's filters except its time, over the columns' positions.
+        likely: the part of the ranking that is likely to help.
+        filtered: mask of the memories that pass the query's filters except its time, over the columns'
+            positions.
         records: the record digests that are returned with the memories.
     """
     if asks_for_all(run.query.text) and not run.time_alone:
@@ -206,7 +210,7 @@ def core_budget(query: RecallQuery) -> int:
 
 
 def _core(run: RecallContext, ranking: Ranking, filtered: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return row ids, most similar to the question first: core memory within its budget, and further facts for a request."""
+    """Return row ids, most similar to the question first: core memory within its budget, and, for a request, further facts."""
     columns = run.view.columns
     holds = filtered & valid_at(columns, run.query.as_of) & of_types(columns, list(FactType))
     holds[columns.positions(run.items.heads)] = False  # documents are returned only if they match

@@ -1,4 +1,4 @@
-"""Documents in a recall: a head with its valid items, or the best-matching ones if not all fit the budget."""
+"""Documents in a recall: a document's own text with its valid items, or with the best-matching ones if not all fit the budget."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ServedDocument:
     """A document that may be returned.
 
     Attributes:
-        head: the head's text.
+        head: the document's own text, without its items.
         served: all items of the document.
         best_first: positions of the items, best match for the question first.
     """
@@ -32,7 +32,7 @@ class ServedDocument:
     best_first: tuple[int, ...]
 
     def within(self, tokens: int, counter: TokenCounter) -> ServedItems | None:
-        """Return the head with as many of the best items as fit; None if none fits.
+        """Return the document with as many of the best items as fit; None if none fits.
 
         Args:
             tokens: the token budget.
@@ -69,7 +69,7 @@ def documents_among(
         items: the items to return with each document.
         view: a view of the bank.
         counter: token counter.
-        form: text form of the heads.
+        form: text form of the documents' own texts.
         matches: row ids of the items in the channels' results, best first.
     """
     served = read_items(items.rows_of(ids), view.ledger, view.bank)
@@ -92,5 +92,5 @@ def _best_first(items: Sequence[MemoryUnit], ranks: Mapping[str, int]) -> tuple[
 
 
 def head_text(unit: MemoryUnit, form: TextForm) -> str:
-    """Return the text of a head in the requested form."""
+    """Return a document's own text in the requested form."""
     return unit.compact_text if form is TextForm.COMPACT else unit.text

@@ -101,16 +101,17 @@ def may_show(turn: SourceTurn, query: RecallQuery) -> bool:
 
 
 def with_history(turn: SourceTurn, columns: Columns, valid: BoolArray) -> SourceTurn:
-    """Mark a turn as history if none of the memories made from it is valid (`valid` is a mask over positions)."""
+    """Set the turn's `history` flag if all memories made from it are invalid (`valid` is a mask over positions)."""
     rows = np.array(turn.memories, np.int64)
     return replace(turn, history=bool(len(rows)) and not columns.allowed(rows, valid).any())
 
 
 def _chunks(run: RecallContext, sources: Mapping[UnitSource, Sequence[str]]) -> list[RecalledChunk]:
-    """Return the passages that fit, then the beginning of the first that does not; erased passages are left out.
+    """Return the passages that fit, then the beginning of the first one that does not; erased passages are left out.
 
-    A passage is 3,000 characters, so skipping one that does not fit (as `pack` does with units) could leave most of a small budget
-    unused; its beginning is worth more. Passages are tokenised here, since only units have stored token counts.
+    A passage has about 3,000 characters, so skipping one that does not fit (as `pack` does with units) could
+    leave most of a small budget unused. Passages are tokenised here, because only units have stored token
+    counts.
     """
     left = run.query.chunk_tokens
     passages = _passages(run, sources)
@@ -169,8 +170,8 @@ def fitting(text: str, max_tokens: int, counter: TokenCounter) -> tuple[str, int
 def stood(view: BankView, rows: IntArray, as_of: datetime | None) -> BoolArray:
     """Return a mask of units (by row id), (n,): False for an observation with a source fact that was not valid at `as_of`.
 
-    The dates of the observation itself do not tell: a fact may have been invalid at `as_of` and become valid again
-    later.
+    The observation's own dates are not sufficient: a fact may have been invalid at `as_of` and become valid
+    again later.
     """
     if as_of is None or not len(rows):
         return np.ones(len(rows), bool)
@@ -256,8 +257,8 @@ def _with_stale(
 def source_facts(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple[SourceFact, ...]:
     """Return the facts on which observations among the units are based, most similar to the question first.
 
-        These are the facts from which an observation was made, or facts made from the messages that it cites. Facts among the
-    units themselves are left out, since their text is already returned.
+    These are the facts from which an observation was made, or facts made from the messages that it cites. Facts that are
+    among the units themselves are omitted, because recall returns them anyway.
     """
     budget = run.query.source_fact_tokens
     observed = {row: item.unit for row, item in units.items() if item.unit.fact_type in OBSERVED}

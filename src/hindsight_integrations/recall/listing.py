@@ -75,7 +75,7 @@ def aggregate(entries: Sequence[RecordEntry], how: Aggregation, *, other: bool =
             unit, converted, values = _in_one_unit(entered)
             value = COMPUTE[how](values)
         meant = entered
-    used = {id(entry) for entry in meant}  # two records may be equal
+    used = {id(entry) for entry in meant}  # by identity, because two records may be equal
     return Aggregate(
         value,
         unit,
@@ -124,7 +124,7 @@ COMPUTE: Mapping[Aggregation, Callable[[Sequence[Decimal]], Decimal | None]] = {
 
 
 _PLACE = struct.Struct(">qqq")
-_SEAL = 12  # bytes of the checksum that ties a cursor to its bank and filters; it catches mistakes and is not a security measure
+_SEAL = 12  # bytes of the checksum of a cursor's bank and filters, which detects mistakes, not attacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,13 @@ def _seal(packed: bytes, bank: str, wanted: UnitFilter) -> bytes:
 
 
 def find_page(
-    view: BankView, wanted: UnitFilter, mentioning: IntArray | None, *, after: PageEnd | None, limit: int
+    view: BankView,
+    wanted: UnitFilter,
+    mentioning: IntArray | None,
+    *,
+    after: PageEnd | None,
+    offset: int,
+    limit: int,
 ) -> UnitPage:
     """Return the next matching units, ordered by start, then by row id, or in reverse, without ranking.
 
@@ -211,6 +217,7 @@ def find_page(
         wanted: the filters.
         mentioning: row ids of the units that mention the requested entity; None for any.
         after: end of the previous page.
+        offset: number of units to skip.
         limit: maximum number of units.
     """
     columns = view.columns
@@ -225,9 +232,9 @@ def find_page(
         ahead = mask & (~(later | last) if wanted.newest_first else later)
     at = np.flatnonzero(ahead)
     at = at[np.lexsort((columns.ids[at], begins[at]))]
-    at = (at[::-1] if wanted.newest_first else at)[: limit + 1]
+    at = (at[::-1] if wanted.newest_first else at)[offset : offset + limit + 1]
     page, ids = at[:limit], columns.ids[at[:limit]]
-    # Units that are damaged or were erased since the view was made are omitted.
+    # without damaged units and units erased after the view was created
     stored = view.ledger.units.get(view.bank, ids)
     held = as_held(stored, view.ledger, view.bank, as_of=wanted.as_of)
     units = tuple(held[row] for row in ids.tolist() if row in held)

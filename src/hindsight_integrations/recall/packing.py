@@ -30,8 +30,9 @@ from hindsight_integrations.recall.documents import ServedDocument, documents_am
 from hindsight_integrations.recall.rerank import Ranking
 from hindsight_integrations.services import Services
 
-COMPARED = 20  # number of memories at the top of the ranking that are reordered: about what a short prompt shows (chosen by hand)
-ALIKE = 0.6  # minimum share of common words; two statements of one value share 0.6 to 0.8 (chosen by hand)
+# number of memories at the top of the ranking that are reordered, about as many as a short prompt contains
+COMPARED = 20
+ALIKE = 0.6  # minimum share of common words; two values of one thing share 0.6 to 0.8 (chosen by hand)
 
 _WORD = re.compile(r"\w+")
 
@@ -39,7 +40,7 @@ _WORD = re.compile(r"\w+")
 def in_better_order(run: RecallContext, ranking: Ranking) -> Ranking:
     """Reorder the messages at the top of the ranking by `newest_first` and `user_first`; only ids move, scores keep their positions."""
     if run.window is not None:
-        return ranking  # the question's time already selects among similar statements
+        return ranking  # the question's time already selects among them
     columns = run.view.columns
     at = columns.positions(ranking.ids[:COMPARED])
     places = np.flatnonzero((at >= 0) & (columns.speakers[at] > 0))
@@ -94,7 +95,7 @@ def newest_first(
 
 
 def alike(one: frozenset[str], other: frozenset[str], asked: frozenset[str]) -> bool:
-    """Return whether |one & other| / max(|one|, |other|) >= 0.6 and no word of the question distinguishes them.
+    """Return whether |one & other| / max(|one|, |other|) >= 0.6 and no word of the question is in only one of them.
 
     "Bought a kayak." and "Bought a tent." are not similar for a question about the kayak.
     """
@@ -159,19 +160,20 @@ def pack(
 
     Eq. 17 stops at the first unit that does not fit. Skipping it instead lets smaller, lower-ranked units in.
 
-    A larger budget never gives a worse result. Let a < b be budgets, and i the first unit on which the results differ.
-    Up to i both used the same P tokens and the same number of units, so k applies to both alike, and every unit that
-    fits a fits b. Hence b keeps i and a does not, because P + size(i) > a. So b uses at least P + size(i) > a tokens,
-    more than a can, and the best-ranked unit on which they differ is kept by b. (b's units need not include all of a's:
-    of two units of 6 and 5 tokens, a budget of 5 keeps the second, and a budget of 6 the first.)
+    A larger budget never gives a worse result. Let a < b be budgets, and i the first unit on which the
+    results differ. Up to i both used the same P tokens and the same number of units, so k applies to both
+    alike, and every unit that fits a fits b. Hence b keeps i and a does not, because P + size(i) > a. So b
+    uses at least P + size(i) > a tokens, more than a can, and the best-ranked unit on which they differ is
+    kept by b. (b's units need not include all of a's: of two units of 6 and 5 tokens, a budget of 5 keeps the
+    second, and a budget of 6 the first.)
 
     Args:
         tokens: cost of each unit, best first, each >= 0.
         max_tokens: the budget; nothing is kept below 0.
         k: hard limit on the number of units.
-        shortened: called with the position of a unit that does not fit, and the number of tokens left; returns the cost
-            of a
-            shorter form of the unit, or None if none fits. The proof above holds for units without a shorter form.
+        shortened: function of the position of a unit that does not fit and the number of tokens left; returns
+            the cost of a shorter form of the unit, or None if none fits. The proof above holds for units
+            without a shorter form.
 
     Returns:
         Positions kept, ascending.

@@ -17,7 +17,7 @@ from hindsight_integrations.indexes.columns import (
 from hindsight_integrations.model.arrays import BoolArray
 from hindsight_integrations.model.requests import Budget, RecallQuery, TagsMatch
 
-# Shares and limits are from the recall docs, "How Budget Maps to Pipeline Parameters".
+# Shares and limits from the recall docs, "How Budget Maps to Pipeline Parameters".
 ADAPTIVE_SHARES = {Budget.LOW: 0.025, Budget.MID: 0.075, Budget.HIGH: 0.25}
 LEAST_ADAPTIVE, MOST_ADAPTIVE = 20, 2000
 

@@ -56,7 +56,7 @@ Days = tuple[date, date]
 """A range of days: the first and the last day."""
 
 
-# Pure functions that compute the figures of records for periods and goals, by the bank's days and weeks.
+# Pure functions that compute figures for periods and goals, in the bank's days and weeks.
 @dataclass(frozen=True, slots=True)
 class Calendar:
     """The conventions by which moments are assigned to days and weeks.
@@ -228,7 +228,7 @@ def standing(
     today: date,
     calendar: Calendar,
 ) -> GoalStanding | None:
-    """Compare records with a goal; None if the records measure something else, or if one spans several of the goal's periods.
+    """Compare records with a goal; None if the records measure something else, or if a record spans several of the goal's periods.
 
     Args:
         target: the goal.
@@ -327,10 +327,10 @@ def _sum(entries: Iterable[RecordEntry], unit: str) -> Decimal:
 
 
 MOST_READ = 2_000  # maximum number of latest memories read for one digest, in 0.1 s on two cores
-LEAST_ROW = 4  # minimum tokens of a row; limits how many rows are counted (chosen by hand)
+LEAST_ROW = 4  # minimum tokens of a row, which limits how many rows are tokenised (chosen by hand)
 EVER: Days = (date.min, date.max)
 NEVER: Days = (date.max, date.min)
-BEST = 10  # number of memories whose records determine the subject if the question names none
+BEST = 10  # number of best matches whose records determine the subject if the question names none
 
 
 def record_digests(run: RecallContext, allowed: BoolArray, ranking: IntArray) -> tuple[RecordDigest, ...]:
@@ -486,7 +486,7 @@ class _DigestBuilder:
         """
         window = self._asked.window
         if self._subject.kind in VALUED and window is not None and window.start > self._moment:
-            return None  # future amounts, such as money to be spent, are not known
+            return None  # future amounts are not known yet
         read = self._read()
         if not read.entries:
             return None
@@ -539,7 +539,7 @@ class _DigestBuilder:
                     wanted = replace(wanted, window=window)
                     records, more = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
                 known = _overlap(known, self._known(records, more))
-            # Two categories may share records: 5,000 steps of category "walking" match "steps" and "walking".
+            # Two categories may have the same records: 5,000 steps of "walking" match "steps" and "walking".
             earlier = {(entry.memory.id, entry.record) for entry in entries}
             entries += [entry for entry in records if (entry.memory.id, entry.record) not in earlier]
             unread += more

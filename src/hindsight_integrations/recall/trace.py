@@ -109,7 +109,7 @@ def _fates(
 
 
 def _dropped_fates(candidates: CandidateTrace, query: RecallQuery) -> dict[int, tuple[Fate, str]]:
-    """Return the fates of units below the reranker's or the final minimum score, and of those unlikely to help."""
+    """Return the fates of units below the reranker's or the final minimum score, and of units unlikely to help."""
     least, ranking = query.min_scores, candidates.ranking
     held = ranking.read
     scores, read = (

@@ -32,7 +32,7 @@ from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.services import Services
 from hindsight_integrations.validation.limits import MAX_BACKGROUND
 
-CONCISE = 500  # characters that a model is asked to stay under [earlier paper 10.2]
+CONCISE = 500  # maximum length, in characters, that the prompt asks for [earlier paper 10.2]
 
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'\u201d\u2019)]*\s+|\n+")
 _ABBREVIATED = re.compile(
@@ -106,7 +106,7 @@ def _value(attribute: str, sentence: str, languages: Sequence[Language]) -> str:
 def background_sentences(text: str, languages: Sequence[Language]) -> list[str]:
     """Return the sentences of a background, converted to the first person unless they use the first person already."""
     if Person.FIRST in persons(text, spoken_language(text, languages)):
-        return _sentences(text)  # "you" in "I help you remember" must not be converted
+        return _sentences(text)  # in "I help you remember", "you" must not be converted
     return own_sentences(text, languages)
 
 
@@ -223,7 +223,7 @@ async def merge(
     if not old and len(joined(new)) < CONCISE and not any(conflicts(new, new, languages)):
         return Merged(joined(new))
     later = [sentence for sentence in old if same_sentence(sentence) in newer]
-    if later:  # the result keeps the sentences in the order in which they were said
+    if later:  # keep the order in which the sentences were stated
         old, new = [*(sentence for sentence in old if sentence not in later), *new], later
     check = MergeCheck(old, new, languages, name)
     answered = await complete_with_repair(model, merge_background_prompt(old, new), check=check.problem)
@@ -277,7 +277,7 @@ class MergeCheck:
             each.attribute for part in (self.old, self.new) for each in conflicts(part, part, self.languages)
         }
         for conflict in conflicts(sentences, sentences, self.languages):
-            # One text already has two values: "My name is Max. I am called Maxi."
+            # The text already has two values: "My name is Max. I am called Maxi."
             if conflict.attribute in own:
                 continue
             yield f"it gives two values for {conflict.attribute}"
@@ -339,7 +339,7 @@ def _exact(text: str, language: Language) -> frozenset[str]:
     return stems | content_stems(text, language) | figures(text, language)
 
 
-ATTEMPTS = 8  # maximum number of merges, if the profile changes while they run
+ATTEMPTS = 8  # maximum number of merges if the profile changes in between
 _MERGED = "merged what was said "
 _SAID = re.compile(re.escape(_MERGED) + r"(\S+)$")
 
@@ -362,7 +362,7 @@ async def merge_waiting(task: Task, projector: Projector, services: Services) ->
         )
     except BackgroundRefused as refused:
         if refused.undecided and services.model is None:
-            # The reason stored with a task must not contain text of memories.
+            # A task's error must not contain text of memories.
             raise ModelUnavailable(
                 "for the background", f"the snippet contradicts it; {refused.remedy}"
             ) from refused

@@ -20,7 +20,7 @@ from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.memories import believed, citable, modelled
 from hindsight_integrations.reflect.context import ReflectContext
 
-# A word that at most this many of the shown texts contain counts as rare, and so identifies its source.
+# Maximum number of shown texts that contain a rare word, which identifies its source.
 RARE = 2
 
 _WORD = re.compile(r"[^\W_]+")
@@ -45,11 +45,12 @@ def completed_grounds(
 ) -> tuple[str, ...]:
     """Return ids of the memories a text is based on: those it cites, and those it used without citing them.
 
-    A memory counts as used if it shares with the text a name, a number or a rare word that no cited memory has.
+    A memory counts as used if it shares with the text a name, a number or a rare word that no cited memory
+    has.
 
     Args:
         text: the text that the model wrote.
-        cited: memories the text cites, and texts whose words need no source, such as the question.
+        cited: memories the text cites, and texts that are not memories, such as the question.
         shown: all memories and texts in the prompt.
         languages: the languages the texts may be in.
     """

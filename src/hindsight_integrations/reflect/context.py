@@ -53,7 +53,7 @@ class SaidTurn:
     """A turn, and the memories made from it that the reflection may use.
 
     Attributes:
-        turn: the turn; marked as `history` if all memories made from it are invalid.
+        turn: the turn; with `history` set if all memories made from it are invalid.
         units: the visible memories made from it.
     """
 

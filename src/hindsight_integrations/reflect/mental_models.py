@@ -29,7 +29,8 @@ from hindsight_integrations.reflect.context import RECORD_TOKENS, Recall, Reflec
 from hindsight_integrations.reflect.pipeline import reflect
 from hindsight_integrations.services import Services
 
-MOST_LOOKED_AT = 2_000  # maximum number of changed facts to compare; if there are more, the mental model counts as stale (chosen by hand)
+# maximum number of changed facts to compare; with more, the mental model counts as stale (chosen by hand)
+MOST_LOOKED_AT = 2_000
 
 
 def scope(tags: Sequence[str]) -> TagOr:
@@ -63,7 +64,7 @@ def changed_in_scope(
     changed = changed[view.columns.allowed(changed, in_groups(view.columns, [scope(model.tags)]))]
     if not len(changed):
         return False
-    # A fact without a vector has the cosine NaN, which is not near.
+    # A fact without a vector has the cosine NaN and is not near.
     near = any((view.scorer.similarities(vector, changed) >= floor).any() for vector in about)
     return near or _share_a_name(model, changed, view, languages)
 
@@ -214,8 +215,7 @@ async def refresh(
     """
     spent = Settled()
     for attempt in range(ATTEMPTS):
-        # Use the revision of the indexes: the ledger may be ahead of them, and a fact that is not indexed yet
-        # would never be checked.
+        # The revision of the indexes: the ledger's may be newer, and facts not indexed yet would never be checked.
         async with context.projector.viewing() as view:
             revision = view.revision
         model = await context.services.workers.read(_known, model_id, context.projector)
@@ -251,7 +251,7 @@ def with_staleness(model: MentalModel, view: BankView, services: Services) -> Me
 
 
 def _looked_at(model_id: str, view: BankView, context: ReflectContext) -> RefreshWrite | None:
-    """Return a write that marks the model as checked; None if the model needs a refresh or does not exist."""
+    """Return a write that marks the model as checked; None if the model must be refreshed or does not exist."""
     model = _known(model_id, context.projector)
     if model is None or with_staleness(model, view, context.services).state not in _UP_TO_DATE:
         return None

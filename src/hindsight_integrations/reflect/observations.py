@@ -48,11 +48,11 @@ from hindsight_integrations.prompts.rendering import template
 from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.services import Services
 
-# Maximum number of characters, about two or three narrative sentences; longer facts are shortened.
+# Maximum length of a retold fact, in characters: two or three sentences; longer facts are shortened.
 LONGEST_RETOLD = 600
 GAP = "\u2026"
 SUBJECT_WORDS = 6  # number of words at the start of a text that are searched for its subject
-# Weight of a fact that starts with another subject: in a dialogue, most facts mention both speakers.
+# Weight of a fact that starts with another subject; in a dialogue, most facts mention both speakers.
 MENTIONED = 0.25
 AGENT = "assistant"
 _LETTERS = re.compile(r"[^\W_]+")
@@ -200,9 +200,9 @@ def _group_facts(
     return FactGroup(tuple(units[row] for row in rows), vectors)
 
 
-# Maximum number of facts that may represent others; of more facts, half are the newest and half a sample of the rest.
+# Maximum number of facts that may represent others; if there are more, half of these are the newest ones.
 CANDIDATES = 512
-TIE = 0.02  # gains that differ by less than this share of the best are equal; then the newest fact wins
+TIE = 0.02  # gains within this share of the best are equal; the newest fact wins
 
 
 def choose_representatives(
@@ -263,7 +263,7 @@ def _assign_to_nearest(cosines: Matrix, chosen: IntArray, floor: float) -> dict[
     return under
 
 
-# Share of the budget for the newest facts; the rest goes to the facts least similar to those already chosen.
+# Share of the budget for the newest facts; the rest goes to the most distinct other facts.
 NEWEST_SHARE = 0.5
 
 
@@ -281,7 +281,7 @@ def choose_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplica
     cost = np.asarray(costs, np.int64)
     if int(cost.sum()) <= budget:
         return list(range(len(cost)))
-    nearest = np.full(len(cost), -1.0)  # cosine of each fact with the nearest fact that is shown
+    nearest = np.full(len(cost), -1.0)  # cosine of each fact with the nearest selected one
     free = np.ones(len(cost), np.bool_)
     left = budget
 
@@ -374,7 +374,7 @@ class Checker:
         if in_another_language(text, self._sample, self.languages):
             yield "it is in another language than the facts"
         yield "it repeats the instructions" if _echoes(text, told) else ""
-        if language is not None:  # in an unknown language, only checks without vocabulary apply
+        if language is not None:  # in an unknown language, checks that need a vocabulary are skipped
             narrated = [fact.text for _, fact in cited if not fact.speaker]
             spoken = persons(_own_words(text, narrated), language) & {Person.FIRST, Person.SECOND}
             yield f"it is in the {min(spoken)} person, not in the third" if spoken else ""
@@ -531,11 +531,11 @@ def summarise_by_choice(entity: Entity, facts: FactGroup, services: Services) ->
 
 
 MOST_GROUPS = 16  # maximum number of tag groups summarised per entity, newest first
-# Maximum number of summaries in one run, if facts change while it runs; after these, the task is retried later.
+# Maximum number of summaries in one run if facts change in between; then the task is retried later.
 ATTEMPTS = 3
 TRIES_OF_MODEL = 3
 """Number of task attempts; on the last attempt, facts are selected if the model's answer is invalid."""
-COMMITS = 8  # maximum number of commits; another process's write makes a commit fail but need not invalidate the summary
+COMMITS = 8  # maximum number of commits; a commit can fail although the summary is still valid
 
 
 async def observe(task: Task, projector: Projector, services: Services) -> Settled:
@@ -584,7 +584,7 @@ async def observe(task: Task, projector: Projector, services: Services) -> Settl
 def write_set(
     known: EntityFacts, made: Sequence[Summary], projector: Projector, services: Services
 ) -> WriteSet:
-    """Embed the observations and return the writes that replace the entity's earlier ones."""
+    """Embed the observations, and return the writes that replace the entity's earlier observations."""
     bank, entity = projector.name, known.entity
     found = [one for summary in made for one in summary.observations]
     tokens = services.tokens.count([one.text for one in found])

@@ -44,7 +44,7 @@ class StreamedAnswer:
     def end(self) -> tuple[str, tuple[str, ...] | None]:
         """Return the rest of the text, and the sources: None without a line of sources, () if the line says "none"."""
         body, line = _last_line(self._held)
-        # If text was shown, the buffer may only continue a line, which is then not a line of sources.
+        # If text was shown before, the buffer continues its line, which is then not a line of sources.
         named = None if self._shown and not body else _SOURCES.fullmatch(line)
         rest = body if named else self._held
         said = self._show(len(rest.rstrip()))
@@ -94,7 +94,7 @@ def _last_line(text: str) -> tuple[str, str]:
     return body[:start], body[start:]
 
 
-SLACK = 64  # number of tokens allowed beyond the limit, for the line of sources and buffered text
+SLACK = 64  # number of tokens beyond the limit, for the line of sources and buffered text
 
 
 @dataclass(slots=True)
@@ -154,7 +154,7 @@ async def streamed_text(
             written += piece
             if said := answer.feed(piece):
                 yield said
-            # A token has at least one character, so tokens are counted only if the characters exceed the limit.
+            # A token has at least one character, so tokens need not be counted below the limit.
             if len(written) > most and context.services.tokens.count([written])[0] > most + SLACK:
                 into.cut = True
                 break

@@ -1,7 +1,8 @@
 """Determine the memories and items that a retain invalidates or restores, and the documents that it adds to.
 
-Memories that a fact names are processed first. Then follow those that equal an `invalidates` statement, and those that
-a model selected from the statement's candidates. The result is a list of validity events; nothing is written here.
+Memories that a fact names are processed first. Then come memories whose text equals a statement in
+`invalidates`, and those that a model selected as what such a statement means. The result is a list of
+validity events; nothing is written here.
 """
 
 from __future__ import annotations
@@ -260,7 +261,7 @@ def _units_by_row(ledger: LedgerReader, bank: str, unit_ids: Sequence[str]) -> M
 
 
 def _after(log: Sequence[ValidityEvent], moment: datetime) -> datetime:
-    """Return `moment`, or the instant after the last entry of the log if that is later.
+    """Return `moment`, or the next instant after the log's last entry if that is later.
 
     This keeps the order of edits with equal timestamps.
     """
@@ -268,7 +269,7 @@ def _after(log: Sequence[ValidityEvent], moment: datetime) -> datetime:
 
 
 RETRACTABLE = (FactType.WORLD, FactType.EXPERIENCE)  # evidence revises opinions; observations are derived
-SEARCHED = 20  # number of nearest memories retrieved for each statement; an equal memory ranks first
+SEARCHED = 20  # number of nearest memories retrieved for each statement; one with the same text ranks first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -444,7 +445,7 @@ NOT_ASKED = Judgement()
 
 
 async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -> Judgement:
-    """Ask a model in one request which memories the first `MOST_STATEMENTS` statements end; return `NOT_ASKED` if it fails.
+    """Ask a model in one request which memories the first `MOST_STATEMENTS` of these statements end; return `NOT_ASKED` if it fails.
 
     Args:
         statements: the open statements of one commit, with their candidates.
@@ -477,7 +478,8 @@ async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -
     return Judgement(ends, answer.tokens_in, answer.tokens_out, answer.tries, answer.tokens_cached)
 
 
-LISTED = MOST_CANDIDATES  # candidate memories for a statement that equals no memory; a person or a model chooses among them
+# number of candidate memories for a statement that equals the text of none; a person or a model chooses
+LISTED = MOST_CANDIDATES
 RELATED = 0.3  # minimum similarity, on the reference scale, at which a memory is listed as a candidate
 
 WHEN = " | When: "
@@ -489,14 +491,14 @@ _END = " .!\u3002"
 
 @dataclass(frozen=True, slots=True)
 class StatementEffect:
-    """The effect of a statement in `invalidates`: it ends the valid memory equal to it, if there is exactly one.
+    """The effect of a statement in `invalidates`: it ends the valid memory with the same text, if there is exactly one.
 
     Attributes:
         ended: the memory that the statement ends; None if it ends no memory.
-        candidates: the memories that the statement may refer to if it ends none, the nearest first.
-        similarity: the similarity of the nearest candidate, on the reference scale; 1 if several memories equal the
-            statement.
-        known: True if an equal memory is invalid already.
+        candidates: the memories that the statement may mean if it ends none, the nearest first.
+        similarity: the similarity of the nearest candidate, on the reference scale; 1 if several memories
+            have the text of the statement.
+        known: True if a memory with this text is invalid already.
     """
 
     ended: MemoryUnit | None = None
@@ -536,7 +538,7 @@ def statement_effect(
         for each in reach.nearest(text, vector, position, valid=False)
         if reach.is_ended(each.unit, by)
     )
-    # An equal memory is invalid already: the statement repeats that, or it is about a similar memory that came later.
+    # The memory with this text is invalid already: the statement repeats this, or means a later, similar memory.
     return replace(_related(near, thresholds), known=any(says(unit, text, by) for unit in before))
 
 
@@ -558,7 +560,7 @@ def _folded(text: str) -> str:
 
 
 def _related(near: list[SimilarMemory], thresholds: Thresholds) -> StatementEffect:
-    """Return the effect of a statement that equals no memory, with the similar memories as candidates."""
+    """Return the effect of a statement with no equal memory, with the similar memories as candidates."""
     ranked = sorted(near, key=lambda each: -each.cosine)[:LISTED]
     similar = [(each.unit, passage_cosine(each.cosine, thresholds)) for each in ranked]
     similar = [(unit, similarity) for unit, similarity in similar if similarity >= RELATED]
@@ -567,12 +569,13 @@ def _related(near: list[SimilarMemory], thresholds: Thresholds) -> StatementEffe
     )
 
 
-# A model names a memory by its number in the prompt, a caller by id or sources. The memory must exist, have been
-# mentioned earlier and have the same tags; a fact that replaces it must repeat every detail that is still valid.
-# A change that fails a check is reported and has no effect.
+# A memory is named by its number in the prompt (by a model), or by id or sources (by a caller).
 @dataclass(frozen=True, slots=True)
 class ResolvedName:
     """The memory that a fact names, or the reason why it cannot be changed.
+
+    The memory must exist, have been mentioned earlier and have the same tags; a fact that replaces it must
+    repeat every detail that is still valid. A change that fails a check is reported and has no effect.
 
     Attributes:
         unit: the memory; None if none or several match.
@@ -709,7 +712,7 @@ NO_DOCUMENT = "the named memory is not a document: it has no items"
 
 
 def refusal(by: MemoryUnit, unit: MemoryUnit) -> str:
-    """Return the reason why the fact `by` may not end or change the memory `unit`; empty if it may. Pure."""
+    """Return the reason why the fact `by` may not end or change the memory `unit`; empty if it may."""
     if unit.kind is UnitKind.DOCUMENT_ITEM:
         return (
             "the named memory is an item of a document; name the document, and the item's number in `items`"
@@ -726,7 +729,7 @@ def refusal(by: MemoryUnit, unit: MemoryUnit) -> str:
 
 
 FORGET_REQUESTED = "a person asked to forget it"
-CERTAIN = 1.0  # score reported for several memories that were made from the same `sources`
+CERTAIN = 1.0  # score of each candidate if several memories were made from the same `sources`
 
 
 @dataclass(slots=True)
@@ -748,7 +751,7 @@ class Retraction:
     def note_stated(
         self, draft: UnitDraft, statement: str, effect: StatementEffect, judgement: Judgement
     ) -> None:
-        """Apply one statement: end the equal memory; if there is none, end the candidates that the model selected."""
+        """Apply one statement: end the memory with its text; if there is none, end the candidates that the model selected."""
         by = draft.unit
         ends = judgement.ends.get((statement, by.id))
         if effect.ended is not None:
@@ -849,7 +852,7 @@ def retract(
         drafts: the drafts of the commit, in order.
         view: a view of the bank.
         thresholds: the similarity thresholds of the embedder.
-        judgement: a model's answer about the statements that equal no memory.
+        judgement: a model's answer about the statements without an equal memory.
         versions: the events by which the commit invalidates and restores memories after edits and forks.
     """
     reach = ChangeScope(drafts, view, changed={event.unit_id: event for event in versions})
@@ -859,7 +862,7 @@ def retract(
             continue
         for change, named in list(resolve_changes(position, reach)):
             retraction.note_named(draft.unit, change, named)
-        # After the changes, because a document that the draft replaces must not receive its items.
+        # Afterwards, so that a document that the draft replaces does not receive its items.
         if document := resolve_document(position, reach):
             retraction.note_added(draft.unit, document)
         for text in dict.fromkeys(draft.invalidates):

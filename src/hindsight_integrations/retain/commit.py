@@ -57,7 +57,7 @@ HELD_ALREADY = "the agent already holds this opinion"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatedOpinion:
-    """An opinion to compare.
+    """An opinion to compare with another.
 
     Attributes:
         unit: the unit with the opinion's wording.
@@ -191,7 +191,7 @@ def resolve_categories(
     ]
 
 
-ATTEMPTS = 8  # attempts per commit; only another process can cause a RevisionConflict
+ATTEMPTS = 8  # maximum number of attempts; a RevisionConflict occurs only if another process commits
 
 
 def commit(
@@ -200,7 +200,7 @@ def commit(
     services: Services,
     judgement: Judgement = NOT_ASKED,
 ) -> tuple[Receipt, WriteSet, Retraction, tuple[str, ...]]:
-    """Decide what to write and commit it; if the bank changed in between, decide again. Then update every index.
+    """Decide what to write, commit it, and update every index; if the bank changed in between, decide again.
 
     Returns:
         The receipt, the write set, the retraction, and the names of the indexes that are out of date.
@@ -232,13 +232,13 @@ def decide(
         proposal: the proposal, after `measured`.
         view: a view of the bank.
         services: the services that provide the languages of the drafts and the embedder's thresholds.
-        judgement: a model's answer about statements that equal no memory.
+        judgement: a model's answer about statements without an equal memory.
 
     Raises:
         RevisionConflict: a document changed since its passages were compared.
         EmbedderMismatch: another embedder made the bank's vectors.
     """
-    # Another process may have changed the bank's embedder in the meantime.
+    # Another process may have changed the embedder.
     view.check_embedder(services.embedder.identity)
     known = view.ledger.turns.known(view.bank, proposal.keys)
     documents = _changed_documents(proposal, known, view)
@@ -373,9 +373,10 @@ def _superseded(
     view: BankView,
     gone: Sequence[Place],
 ) -> tuple[list[MemoryUnit], set[Place]]:
-    """Return the units to invalidate, and the unchanged messages that would then have no unit.
+    """Return the units to invalidate, and the unchanged messages that lose all their units because of this.
 
-    The units to invalidate were made from earlier versions of messages or documents, or from dropped messages.
+    Units are invalidated if they were made from earlier versions of messages or documents, or from dropped
+    messages.
     """
     ledger, edited = view.ledger, [*(key.place for key in proposal.keys if key not in known), *gone]
     closing = units_of(ledger, view.bank, edited)

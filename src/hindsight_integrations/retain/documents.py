@@ -105,7 +105,7 @@ def _places(text: str, chunks: Sequence[ChunkWrite]) -> dict[int, ChunkWrite]:
     places: dict[int, ChunkWrite] = {}
     cursor = 0
     missing = []
-    for chunk in (chunk for chunk in chunks if chunk.text):  # an erased passage has no text
+    for chunk in (chunk for chunk in chunks if chunk.text):  # erased passages have no text
         at = _find(text, chunk.text, cursor, ())
         if at < 0:
             missing.append(chunk)

@@ -449,11 +449,12 @@ class Proposal:
         drafts: the units to write, in order.
         keys: the keys of all source messages.
         speakers: the names of the conversation's speakers.
-        moments: the time at which this version of each message, or of the document, was written.
+        moments: the time of this version of each message, or of the document.
         documents: the source documents, with their changed passages.
         turns: the texts of the source messages; empty if they are not stored.
         waiting: the passages that are not extracted yet.
-        completed: the leases of the tasks that produced this proposal; their messages are known, so `keys` is empty.
+        completed: the leases of the tasks that produced this proposal; their messages are known, so `keys` is
+            empty.
         extracted: the ids of the turns that waited for these tasks.
         revision: the bank's revision at which the documents were compared.
         skipped: the number of messages whose version is already stored.

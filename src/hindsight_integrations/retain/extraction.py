@@ -111,7 +111,7 @@ def occurrence(start: str | None, end: str | None, zone: tzinfo) -> Interval | N
     last = parse_moment(end) if end else None
     try:
         begins = as_utc(first[0], zone)
-    except InvalidRequest:  # the first day of year 1 in a zone east of UTC begins before year 1 in UTC
+    except InvalidRequest:  # the first day of year 1 in a zone east of UTC lies before year 1 in UTC
         return None
     ends = _after(last, zone) if last else _after(first, zone)
     if ends <= begins:
@@ -199,15 +199,17 @@ def without_sources(extraction: Extraction) -> Extraction:
     return replace(extraction, chunks=bare)
 
 
-LONGEST_FACT = 8000  # characters; a passage has about 3,000 [config.RetainConfig.chunk_characters]
+LONGEST_FACT = 8000  # characters; a passage has about 3,000 (RetainConfig.chunk_characters)
 LONGEST_NAME = 200  # characters of an entity's name; the longest titles are shorter
 MOST_FACTS = 100
 """Per passage: one fact for every 30 characters; the paper expects 2 to 5 per exchange [4.1.2]."""
-MOST_ENTITIES = 50  # maximum per fact
-MOST_CHANGES = 8  # memories one fact may end: half of those shown; more is implausible
+MOST_ENTITIES = 50  # maximum number of entities in a fact
+# maximum number of memories that a fact may end; more than half of those shown is implausible
+MOST_CHANGES = 8
 
-LOOP_WINDOW = 200  # characters; in a shorter text, repetition does not indicate a loop
-LOOP_TAIL = 1000  # characters at the end, checked separately: a loop often begins after a good start
+LOOP_WINDOW = 200  # characters; repetition in a shorter text does not indicate a loop
+# number of characters at the end, which are also checked alone, because a loop often begins late
+LOOP_TAIL = 1000
 GRAM = 8  # characters per compared n-gram
 LEAST_VARIETY = 0.1  # share of distinct n-grams: prose has over 0.9, a list of similar items 0.2, a phrase repeated 12 times 0.08
 
@@ -267,7 +269,7 @@ def _refusal(fact: ExtractedFact, kept: dict[int, ExtractedFact]) -> str:
         return f"its passage has more than {MOST_FACTS} facts"
     if not fact.what:
         return "`what` is empty"
-    # A repetition within one answer is an error; in another message it is a separate memory.
+    # A repetition within one answer is an error; in different messages, it is two memories.
     return problem_of(fact.what) or ("it occurs twice in the same answer" if fact in kept.values() else "")
 
 
@@ -337,7 +339,7 @@ def _renumbered(kept: dict[int, ExtractedFact]) -> tuple[tuple[ExtractedFact, ..
 _WORD = re.compile(r"\w+")
 _COUNTED = frozenset({RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY, RecordKind.GOAL})
 _ENDS = frozenset(".!?\"')”。")
-_ROLES = frozenset({"the", "user", "assistant"})  # speakers' roles, not names
+_ROLES = frozenset({"the", "user", "assistant"})  # the model may list these instead of names
 
 _WORDED = {Granule.YEAR: "%Y", Granule.MONTH: "%B %Y"}  # finer dates include the weekday
 
@@ -365,7 +367,7 @@ def _fact(fact: ConciseFact, messages: Sequence[Message]) -> ExtractedFact:
     said = [messages[number - 1] for number in _known(fact.lines, len(messages))]
     start, _, end = fact.date.partition("/")
     moment = parse_moment(start)
-    # `lines` does not decide this, since small models often get it wrong.
+    # `lines` is not used, because small models often get it wrong.
     own = fact.by_assistant and any(role_of(message) is Role.ASSISTANT for message in messages)
     return ExtractedFact(
         what=fact.fact,
@@ -435,7 +437,7 @@ IN_BACKGROUND = "retained in the background"
 GATHERS = "waits for more of the conversation"
 OUT_OF_TIME = "the retain's time limit for the model has expired"
 
-CONTEXT_MESSAGES = 4  # messages before a chunk, shown to the model so that it can resolve pronouns
+CONTEXT_MESSAGES = 4  # number of earlier messages shown with a chunk, so that the model can resolve pronouns
 
 
 class LLMExtractor:
@@ -532,9 +534,7 @@ class LLMExtractor:
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(ask(passage)) for passage in passages]
-        except (
-            ExceptionGroup
-        ) as failures:  # the first failure cancels the other requests; callers expect a ModelError
+        except ExceptionGroup as failures:  # the first failure cancels the other requests
             raise failures.exceptions[0] from None
         if answered < len(passages):
             logger.warning(
@@ -600,7 +600,7 @@ class LLMExtractor:
             self._model,
             extract_facts_prompt(passage, self._instructions),
             check=lambda answer: _problem_of_replacements(answer.facts, passage),
-            keep_last=True,  # the commit refuses an incomplete replacement and keeps the other facts
+            keep_last=True,  # the commit refuses an incomplete replacement, but keeps the other facts
         )
         last = answered.last
         return answered, last.facts if last else None, last.forget_requested if last else ()
@@ -751,7 +751,7 @@ class EndingJudge:
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(ask(passage)) for passage in passages]
-        except ExceptionGroup as failures:  # callers expect ModelError, not a group
+        except ExceptionGroup as failures:  # callers expect a ModelError, not a group
             raise failures.exceptions[0] from None
         return [task.result() for task in tasks]
 

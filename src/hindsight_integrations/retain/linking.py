@@ -21,9 +21,10 @@ from hindsight_integrations.retain.drafts import UnitDraft
 
 SIGMA_HOURS = 24.0  # decay of temporal links [paper eq. 4; earlier paper 2.5.1]
 TEMPORAL_FLOOR = 0.3  # weakest temporal link kept [earlier paper 2.5.1]
-TEMPORAL_LINKS = 10  # per unit, to limit the degree of the graph (chosen by hand; the paper gives no value)
-LONG_SPAN_DAYS = 31  # a longer span gets no midpoint and no temporal links (chosen by hand)
-SEMANTIC_LINKS = 5  # per unit [earlier paper 2.5.2]
+# maximum per unit, to limit the degree of the graph (chosen by hand; the paper gives no value)
+TEMPORAL_LINKS = 10
+LONG_SPAN_DAYS = 31  # maximum span for which a midpoint is used for temporal links (chosen by hand)
+SEMANTIC_LINKS = 5  # maximum per unit [earlier paper 2.5.2]
 
 HOUR = 3_600_000_000  # microseconds
 REACH = int(-np.log(TEMPORAL_FLOOR) * SIGMA_HOURS * HOUR)
@@ -37,7 +38,11 @@ Without it, one unit in a bank of 100k synthetic facts had 295 links (hindsight-
 no such limit: the maximum was 38."""
 
 EXACT_LINKING_LIMIT = 400_000
-"""Bank size above which exact search of a large batch costs as much as HNSW (0.6 ms per fact at 100k units, linear)."""
+"""Bank size up to which exact search is used for large batches, instead of HNSW.
+
+Measured at 100k units, in ms per fact: 0.6 in batches of 250, 2.4 in batches of 5, 3.7 alone; Chroma 2.7. The
+time of exact search grows linearly with the size.
+"""
 
 
 class WeightedLink(NamedTuple):
@@ -179,8 +184,7 @@ def links_of(drafts: Sequence[UnitDraft], view: BankView, threshold: float) -> l
 
 def _nearest_memories(vectors: Matrix, view: BankView) -> list[Hits]:
     """Return the nearest linkable memories of the bank for each vector (n, dimension), at least SEMANTIC_LINKS if that many exist."""
-    # One matrix product finds the exact neighbours of a whole batch, faster than HNSW except in very large banks.
-    # Measured at 100k units, ms per fact: 0.6 in batches of 250, 2.4 in batches of 5, 3.7 alone; Chroma 2.7.
+    # One matrix product for the batch is faster than HNSW, except in very large banks.
     exact = len(view.columns) <= min(EXACT_LIMIT * len(vectors), EXACT_LINKING_LIMIT)
     index = view.scorer if exact else view.vectors
     excluded = view.columns.ids[~_linked(view.columns)]
@@ -222,7 +226,7 @@ def _temporal(units: Sequence[MemoryUnit], view: BankView) -> list[WeightedLink]
     spans = np.where(columns.starts == UNDATED, 0, columns.ends - columns.starts)
     reach = (old >= points[short].min() - REACH) & (old <= points[short].max() + REACH) & (spans <= LONG_SPAN)
     reach &= _linked(columns)
-    positions = np.flatnonzero(short)  # positions of the new units that have a point in time
+    positions = np.flatnonzero(short)  # positions of new units with a point in time
     rows = columns.ids[reach] + len(units)
     others = np.concatenate([positions, rows])
     return [

@@ -123,7 +123,7 @@ async def store(
         replace(_result(one, kept, created, receipt), behind=behind) for one in proposals
     )
     first, *others = (with_withdrawals(result, retraction) for result in results)
-    # Values of the whole commit are reported in the first result.
+    # values of the whole commit are part of the first result
     first = replace(first, forget_requested=tuple(retraction.forgotten))
     return [_with_version_changes(_with_tokens(first, judgement), writes.events), *others]
 
@@ -133,7 +133,8 @@ async def _judgement(
 ) -> Judgement:
     """Ask the model about statements without an equal memory, based on the bank's current revision.
 
-    The commit decides again on its own revision; statements that the model was not asked about stay ambiguous.
+    The commit decides on the revision that it finds; statements that the model was not asked about stay
+    ambiguous.
     """
     stating = any(each.invalidates and each.said_by_person and not each.given for each in proposal.drafts)
     llm = extractor_of(services, options)
@@ -351,7 +352,7 @@ async def extract_waiting(task: Task, llm: LLMExtractor, projector: Projector, s
 async def _extract_again(
     grouped: Sequence[Sequence[WaitingPart]], llm: LLMExtractor, projector: Projector, services: Services
 ) -> Extraction:
-    """Extract the facts of passages, each beside the memories that it may change."""
+    """Extract the facts of passages; each passage is shown with the memories that it may change."""
     if not grouped:
         return Extraction((), dropped=OVERTAKEN)
     cut = [
@@ -368,16 +369,15 @@ async def _extract_again(
     extraction = await llm.extract_again(passages)
     if first.origin.document_id is not None:
         return without_sources(extraction)
-    # The messages are in the bank as waiting turns. Without this exclusion, their facts would count as
-    # repetitions of them.
+    # The messages themselves, which are in the bank as waiting turns that their facts would repeat.
     own = [(first.origin.thread, message.id or "") for passage in cut for message in passage.messages]
     return await without_recalled(extraction, passages, projector, services, dropped=own)
 
 
 def _joint_origin(parts: Sequence[WaitingPart], bank: str) -> Origin:
-    """Return the origin of the messages of several tasks, which differ in their metadata only.
+    """Return the origin of the messages of several tasks, which differ only in their metadata.
 
-    The bank is named, since a task that was restored from an archive may name another one.
+    `bank` is the current name: a task that was restored from an archive may contain another one.
     """
     moments = {message: at for part in parts for message, at in part.origin.moments.items()}
     last = max(part.origin.mentioned_at for part in parts)
@@ -395,7 +395,7 @@ def _with_metadata(drafts: Sequence[UnitDraft], parts: Sequence[WaitingPart]) ->
     return [replace(draft, unit=own(draft.unit)) for draft in drafts]
 
 
-EARLIER_MESSAGES = 20  # known messages before the new ones, shown as their context
+EARLIER_MESSAGES = 20  # number of known messages before the new ones that are shown as context
 
 Requested = Callable[[Sequence[Any]], RetainRequest | None]
 """A function that builds a request from some messages; it returns None if none of them is to be retained."""
@@ -582,8 +582,7 @@ async def _retain_batch(
     slots = frozenset(slot for item in batch if isinstance(item, RetainRequest) for slot in item.slots)
     async with services.in_flight.alone(slots):
         outcomes = await _retain_together(batch, projector, services, concurrent)
-    # Outside the block: each `retain` waits for the slots of its own item, which this call holds inside the
-    # block.
+    # Outside the block, because each `retain` needs the slots that this call holds inside it.
     return [
         outcome or await _retain_alone(item, projector, services)
         for item, outcome in zip(batch, outcomes, strict=True)
@@ -593,7 +592,7 @@ async def _retain_batch(
 async def _retain_together(
     batch: Sequence[Given], projector: Projector, services: Services, concurrent: int
 ) -> list[ItemOutcome | None]:
-    """Prepare the items and store them in one commit; None stands for each of several items whose commit failed."""
+    """Prepare the items and store them in one commit; None for each of several items if the commit failed."""
     gate = asyncio.Semaphore(concurrent)
     read = await asyncio.gather(*(_read(item, projector, services, gate) for item in batch))
     proposals = [item for item in read if isinstance(item, Proposal)]

@@ -67,12 +67,14 @@ from hindsight_integrations.validation.retain_request import RetainRequest
 
 SHOWN_TOKENS = 1_500
 """Token budget for memories per passage; a passage of 3,000 characters has about 750 tokens."""
-MOST_TURNS = 32  # maximum number of turns per passage used as queries, the longest ones; 3,000 characters seldom contain more
+# maximum number of turns per passage used as queries (the longest); 3,000 characters rarely have more
+MOST_TURNS = 32
 ITEM_TOKENS = 6  # overhead of an item's number and line break
-RECORD_CHARACTERS = 3  # characters per token, an estimate for the records printed with a memory
-WIDER = 3  # number of candidates searched per memory shown
-NEAREST_SHARE = 3  # one third of the places is reserved for the nearest memories, including past ones
-QUESTION_CHARACTERS = 200  # last characters of the agent's message, put before the user's turn in a query
+RECORD_CHARACTERS = 3  # estimated characters per token of the records printed with a memory
+WIDER = 3  # number of candidates searched for each place
+NEAREST_SHARE = 3  # the nearest memories get one of this many places, even if they are past
+# number of characters at the end of the agent's message that are part of the query for the user's turn
+QUESTION_CHARACTERS = 200
 SAME_DAY = timedelta(days=1)
 
 _DATED = {RecordKind.EVENT, RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY}
@@ -508,7 +510,7 @@ def _unread(
 
 
 def _unknown(passages: Sequence[WaitingPassage], bank: Projector) -> bool:
-    """Return whether the bank does not contain one of the messages in the passages."""
+    """Return whether the passages contain a message that the bank does not have."""
     keys = [key for passage in passages for key in passage.keys]
     return len(bank.ledger.turns.known(bank.name, keys)) < len(keys)
 
@@ -539,7 +541,7 @@ async def _extract_messages(
 ) -> Extraction:
     if request.facts is not None:
         return Extraction((request.facts,), given=True)
-    if not fresh:  # only system messages are new
+    if not fresh:  # all new messages are system messages
         return Extraction(())
     llm = extractor_of(services, request.options)
     if llm is not None:

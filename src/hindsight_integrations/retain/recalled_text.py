@@ -51,7 +51,8 @@ FRAME = re.compile(
 )  # lines around memories and above the rows of a record digest in a prompt; see `prompts/`
 LEAST_WORDS = 3  # minimum number of consecutive words that count as a quotation
 SHARED = 2  # minimum number of content words that a paraphrase shares with the memory
-FURTHER = 1  # maximum number of other content words in a paraphrase, excluding names and numbers ("lives" for "moved")
+# maximum number of other content words in a paraphrase, without names and numbers ("lives" for "moved")
+FURTHER = 1
 
 _WORD = re.compile(r"\w+")
 _SPOKEN = re.compile(r"^[\s\-*•>]*\S{1,40}: ", re.MULTILINE)  # "Alice: ", the beginning of a verbatim memory
@@ -198,7 +199,7 @@ def without_repeated(
 
 
 def _changes_memory(fact: ExtractedFact, said: Mapping[str, Message]) -> bool:
-    """Return whether a fact changes a document, or a person's message in it ends a memory, as of a task that is done once more."""
+    """Return whether a fact changes a document, or ends a memory because of a user message in the passage."""
     if fact.adds_to is not None or any(change.removed or change.items for change in fact.changes):
         return True
     by_person = any(role_of(said[source]) is Role.USER for source in fact.sources if source in said)

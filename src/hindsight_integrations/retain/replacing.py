@@ -21,13 +21,12 @@ from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import MemoryUnit
 
-# Maximum length of the quoted details; a repair prompt quotes 500 characters of a problem.
+# Maximum number of characters quoted from the details; a repair prompt quotes 500 of a problem.
 LISTED_CHARACTERS = 240
 
 _DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.|\u00ba)?"
 _OF = r"\s+(?:[^\W\d_]{1,3}\s+)?"  # "7 May", "7 of May", "7 de mayo"
-# Minimum letters of a month name that is also recognised in lower case. Shorter ones are common words too
-# ("may", "mar", "ago") and must be capitalised.
+# Minimum length of month names recognised in lower case; shorter ones are also common words ("may").
 _CLEAR_LETTERS = 4
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _EDGES = " .,;:!?\"'\u201c\u201d\u201e\u00ab\u00bb"
@@ -152,7 +151,7 @@ def listed(missing: Sequence[str]) -> str:
 
 
 def _is_visible(record: Record, own: str) -> bool:
-    """Return whether the model sees a record's value; it sees a textual one only in the memory's text."""
+    """Return whether the model sees a record's value; a textual value is visible only in the memory's text."""
     in_words = isinstance(record.value, str) and record.kind is not RecordKind.DOCUMENT_ITEM
     return not in_words or _contains(str(record.value), own)
 

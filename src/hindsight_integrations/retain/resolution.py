@@ -188,7 +188,7 @@ class _Resolver:
 
     @staticmethod
     def _same_kind(entity: Entity, kind: EntityType, written: str) -> bool:
-        # A common noun matches a proper noun with the same letters only if their types are equal.
+        # Names with the same letters match across types only if both or neither is a common noun.
         one_is_common = written.strip().islower() != entity.name.islower()
         return (
             entity.type == kind
@@ -206,9 +206,10 @@ class _Resolver:
         ]
         if kind == EntityType.PERSON:
             forms = [k for k in fitting if any(contains_name(name, known) for known in k.names)]
-            if forms:  # with two full names that contain "Alice", a bare "Alice" is ambiguous and becomes a third entity
+            if forms:  # "Alice" alone is ambiguous if two full names contain it, and becomes a third entity
                 return forms[0] if len(forms) == 1 else None
-        # Two names in one fact denote different entities, even if they are as similar as Maria and Marie (earlier paper 2.4.2).
+        # Two names in one fact denote different entities, even if they are as similar as Maria and Marie
+        # (earlier paper 2.4.2).
         fitting = [k for k in fitting if not k.names & nearby]
         met = self._met([k.entity.id for k in fitting]) if fitting and nearby else {}
         scored = [

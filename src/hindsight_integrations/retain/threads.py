@@ -69,7 +69,7 @@ def _written(value: object) -> str:
         return str(value)
     except (
         ValueError
-    ):  # an integer beyond Python's limit of digits; validation rejects it later if it is retained
+    ):  # an integer with more digits than Python allows; validation rejects it if it is retained
         return type(value).__name__
 
 
@@ -188,7 +188,7 @@ NO_FORK = Fork()
 def read_fork(followed: FollowedThread, ledger: LedgerReader, bank: str) -> Fork:
     """Compare a followed thread with its log."""
     place = (followed.thread, followed.namespace)
-    # If messages were only added, the log is not needed: the new messages follow the stored head.
+    # If messages were only added, the log is not needed, because they follow the last known message.
     thread = ledger.turns.thread(bank, *place) if followed.whole else Thread(followed.before)
     change = thread_change(thread, followed.messages, on_fork=followed.on_fork, asked=followed.asked)
     gone = tuple((followed.thread, each) for each in change.gone)

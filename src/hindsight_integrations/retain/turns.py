@@ -31,7 +31,7 @@ from hindsight_integrations.validation.messages import role_of
 
 PARKED_REST = timedelta(
     minutes=1
-)  # delay of a parked passage, on which the model has just failed three times
+)  # delay before a parked passage is tried again, because the model has just failed on it three times
 
 
 @dataclass(frozen=True, slots=True)

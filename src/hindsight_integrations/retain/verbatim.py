@@ -60,9 +60,11 @@ def _cut(text: str, limit: int) -> int:
     return limit
 
 
-SHORT_ANSWER = 3  # maximum number of words of a short answer; a longer one usually makes sense without the question (chosen by hand)
+# maximum number of words of a short answer; a longer one is usually clear without the question (chosen by hand)
+SHORT_ANSWER = 3
 NOTHING_ANSWERED: Mapping[str, Message] = MappingProxyType({})
-LONGEST_MESSAGE = 4_000  # characters, about 1,000 tokens or a quarter of a recall's default budget; longer messages are split
+# characters: about 1,000 tokens, a quarter of recall's default budget; longer messages are split
+LONGEST_MESSAGE = 4_000
 PASSAGE_CHARACTERS = 500  # maximum characters of a passage: a few sentences, about one turn of a conversation
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _CHOICES = re.compile(r"(?:^|\s)\(?[1-9A-H][.)]\s")  # "1. Pasta", "B) Crete"
@@ -191,7 +193,7 @@ def questions_answered(messages: Iterable[Message]) -> dict[str, Message]:
     for message in messages:
         words, text = message.text.split(), message.text.rstrip()
         if asked is not None and role_of(message) is Role.USER and message.id and not text.endswith("?"):
-            # "It leaks." is understandable without a question; a single word or a number is not.
+            # "It leaks." is clear without its question; a single word or a number is not.
             bare = len(words) == 1 or any(map(str.isdigit, text))
             asks = any(map(_is_question, spoken_sentences(asked.text)))
             if len(words) <= SHORT_ANSWER and (asks or bare):
@@ -265,7 +267,7 @@ def iso_bounds(interval: Interval, zone: tzinfo) -> tuple[str, str]:
     Whole years, months or days in `zone` are written as such, anything finer as whole seconds in UTC.
     """
     start, end = (moment.astimezone(zone).replace(tzinfo=None) for moment in (interval.start, interval.end))
-    # A clock change may repeat or skip midnight, so check that the local midnights map back to the same instants.
+    # A clock change may skip or repeat midnight, so check that the local midnights give the same instants.
     whole_days = {start.time(), end.time()} == {time.min}
     if not whole_days or (as_utc(start, zone), as_utc(end, zone)) != (interval.start, interval.end):
         last = interval.end - timedelta(seconds=1)

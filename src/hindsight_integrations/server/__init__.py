@@ -1,1 +1,1 @@
-"""HTTP: `serve`, a process that owns a memory and serves it to clients, and the inspector, which shows it in a browser."""
+"""The HTTP server of `hindsight-memory serve`, which shares one memory between clients, and the inspector, a web page."""

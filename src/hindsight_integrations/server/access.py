@@ -1,4 +1,4 @@
-"""Tokens of a server: which banks a client may use."""
+"""Tokens of a server, each of which gives access to some banks."""
 
 from __future__ import annotations
 
@@ -62,14 +62,24 @@ ALL_BANKS = Access(("*",))
 
 
 class Tokens:
-    """The tokens of a server. Their hashes are compared, so that the time of a check reveals nothing about the tokens."""
+    """The tokens of a server. Their hashes are compared, so that the time of a check reveals nothing about the tokens.
 
-    def __init__(self, tokens: Mapping[str, Access]) -> None:
+    Args:
+        tokens: the banks that each token gives access to.
+        remedy: what the error tells a client whose token is missing or unknown.
+    """
+
+    def __init__(
+        self,
+        tokens: Mapping[str, Access],
+        remedy: str = "Send one of the server's tokens as Authorization: Bearer TOKEN.",
+    ) -> None:
         self._access = {_digest(token): access for token, access in tokens.items()}
+        self._remedy = remedy
 
     @classmethod
     def read(cls, path: Path) -> Tokens:
-        """Read a TOML file with a table `tokens` that maps each token to a list of banks.
+        """Read a TOML file with a table `tokens` that maps each token to a list of bank names.
 
         Raises:
             InvalidRequest: the file has no valid table, or a token is too short.
@@ -81,7 +91,8 @@ class Tokens:
             raise InvalidRequest("tokens", f"{path} is not TOML ({error})", _EXAMPLE) from error
         if not isinstance(table, dict) or not table:
             raise InvalidRequest("tokens", f"{path} has no table [tokens]", _EXAMPLE)
-        for number, (token, banks) in enumerate(table.items(), 1):  # errors must not contain a token
+        # numbered, because errors must not contain a token
+        for number, (token, banks) in enumerate(table.items(), 1):
             if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
                 reason = f"token {number} of {path} has fewer than {SHORTEST_TOKEN} visible ASCII characters"
                 raise InvalidRequest(
@@ -105,7 +116,7 @@ class Tokens:
         access = self._access.get(_digest(token.strip())) if kind.lower() == "bearer" else None
         if access is None:
             reason = "the token is unknown" if authorization else "the token is missing"
-            raise AccessDenied(reason, "Send one of the server's tokens as Authorization: Bearer TOKEN.")
+            raise AccessDenied(reason, self._remedy)
         return access
 
 

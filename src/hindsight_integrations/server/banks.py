@@ -1,4 +1,4 @@
-"""The banks of a served engine, and who may use them."""
+"""The banks of a served engine, and access to them by a request's token."""
 
 from __future__ import annotations
 

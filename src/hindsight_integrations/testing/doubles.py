@@ -15,16 +15,14 @@ from hindsight_integrations.model.arrays import FloatArray, Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 
 _WORD = re.compile(r"\w+")
-# Ignored words, since otherwise unrelated sentences would share most of their features.
+# ignored, because unrelated sentences would share most of these
 _STOP_WORDS = """
     a about an and are as at be but by did do does for from had has have he her his how i in is it its me my of on
     or our she that the their them they this to was we were what when where which who why will with you your
 """
 _STOP = frozenset(_STOP_WORDS.split())
 
-# Set by hand, because a bag of words does not recognise synonyms: texts that share two thirds of their words
-# are linked, those that share one in five or six pass the channel floor, and those with the same words are
-# duplicates.
+# Set by hand: two thirds of the words for a link, one in five or six for the channel floor.
 HASH_THRESHOLDS = Thresholds(semantic_link=0.6, channel_floor=0.15, duplicate=0.95)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from llama_index.core.llms import LLM
 
-# Hex digits of a SHA-256: in a million requests a collision has a probability of 1 in 37 million.
+# Hex digits of a SHA-256; a collision among a million requests has a probability of 1 in 37 million.
 KEY_DIGITS = 16
 SCHEMAS = "schemas"
 
@@ -383,11 +383,11 @@ class RecordingModel:
             return await self._recorded.complete(prompt)
         except MissingAnswer as missing:
             path = missing.path
-            if not path.exists():  # before paying for an answer that would be lost
+            if not path.exists():  # before paying for an answer that could not be stored
                 raise InvalidRequest("folder", missing.reason, "Choose a writable directory.") from missing
         try:
             done = await self._model.complete(prompt)
-        except MalformedOutput as error:  # recorded verbatim, since the repair prompt shows it
+        except MalformedOutput as error:  # recorded verbatim, because the repair prompt shows it
             self._keep(path, prompt, error, answer=error.output, problem=error.problem)
             raise
         self._keep(path, prompt, done, answer=_answer(prompt, done))
@@ -407,5 +407,5 @@ def _answer(prompt: Prompt[T], done: Completion[T]) -> object:
         if written is not None and prompt.schema.model_validate(written) == done.output:
             return written
     except ValidationError:
-        pass  # the model's text was transformed before parsing
+        pass  # the model's text was transformed before it was parsed
     return done.output.model_dump(mode="json")

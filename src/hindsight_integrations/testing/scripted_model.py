@@ -21,7 +21,7 @@ Reply: TypeAlias = "dict[str, Any] | BaseModel | str | AIMessage | Exception"
 Script: TypeAlias = "Sequence[Reply] | Callable[[list[BaseMessage]], Reply]"
 
 
-PIECE = 7  # characters per streamed chunk, so that words and tags are split
+PIECE = 7  # characters per streamed chunk; small, so that words and tags are split
 
 
 class ScriptExhausted(AssertionError):

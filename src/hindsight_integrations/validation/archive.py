@@ -40,10 +40,11 @@ from hindsight_integrations.validation.limits import MAX_NAME, MAX_TAG, MAX_TAGS
 
 MAX_STORED = (
     4 * MAX_TEXT
-)  # maximum characters of a text; large because a task contains a passage and the text before it, as JSON
-MAX_ID = 512  # characters of the id of a unit or entity
-MAX_DIMENSION = 65_536  # numbers per vector; known embedders have at most 12,288
-LONGEST_SHOWN = 40  # characters of a field name in an error; an archive may contain any text as a name
+)  # maximum characters of a text; a task may contain a passage with its context as JSON
+MAX_ID = 512  # maximum characters of the id of a unit or entity
+MAX_DIMENSION = 65_536  # maximum numbers per vector; known embedders have at most 12,288
+# maximum characters of a field name in an error; an archive may contain any text as a name
+LONGEST_SHOWN = 40
 _FLOAT_BYTES = 4
 
 Item = TypeVar("Item")
@@ -80,7 +81,7 @@ def _as_in_api(check: Callable[[str], object]) -> AfterValidator:
     def checked(text: str) -> str:
         try:
             check(text)
-        except (ValueError, RecursionError):  # hide the original error, which may quote the text
+        except (ValueError, RecursionError):  # without the original error, which may quote the text
             raise ValueError("this value is not allowed in an item") from None
         return text
 

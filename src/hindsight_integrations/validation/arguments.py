@@ -32,7 +32,7 @@ from hindsight_integrations.validation.limits import (
     checked_text,
 )
 
-MAX_OPERATION = 512  # characters of the `operation` key of a reflection
+MAX_OPERATION = 512  # maximum characters of the `operation` key of a reflection
 
 
 def checked_schema(schema: object) -> type[BaseModel] | None:
@@ -67,7 +67,7 @@ def checked_tools(value: object) -> tuple[Callable[..., object], ...]:
 
 
 UNIT = 1e-5  # tolerance for the length of a unit vector in float32
-MAX_EMBEDDED = 64  # number of texts to embed instead of the question
+MAX_EMBEDDED = 64  # maximum number of texts to embed instead of the question
 
 _REMEDY = "Pass a vector from the bank's embedder, or a list of texts to embed."
 
@@ -107,11 +107,9 @@ def _unit_vector(embedding: Sequence[Any] | npt.NDArray[Any]) -> tuple[float, ..
     largest = np.abs(vector).max()
     if not largest:
         raise InvalidRequest("embedding", "all its numbers are zero", _REMEDY)
-    scaled = vector / largest  # scale first, so that squares neither overflow nor underflow
+    scaled = vector / largest  # scaled first, so that squares neither overflow nor underflow
     length = float(np.linalg.norm(scaled)) * largest
-    if (
-        abs(length - 1) < UNIT
-    ):  # do not rescale a unit vector, because its last bits decide the order of equally near memories
+    if abs(length - 1) < UNIT:  # a unit vector stays as it is, because its last bits decide ties
         return tuple(vector.tolist())
     return tuple((scaled / np.linalg.norm(scaled)).tolist())
 

@@ -156,13 +156,13 @@ class DocumentIntake:
 
     @property
     def snippets(self) -> tuple[Snippet, ...]:
-        """The document as a statement about the agent, if `about_agent`; otherwise empty."""
+        """The document as a statement about the agent; empty unless `about_agent` is set."""
         (key,) = self.keys
         return (Snippet(self.text, self.mentioned_at, key, self.id),) if self.about_agent else ()
 
     @property
     def moments(self) -> Mapping[Place, datetime]:
-        """The time of the document, with the place of the whole document as key."""
+        """The time of the document, by the key of the whole document."""
         return {(document_thread(self.id), ""): self.mentioned_at}
 
     @property
@@ -303,7 +303,7 @@ def _take_document(
     identity = (
         checked_text(document.id, "document_id", 512) if document.id is not None else f"text:{digest[:32]}"
     )
-    if append:  # the same text with another timestamp is a new addition
+    if append:  # the same text with another timestamp is another addition
         digest = content_hash(text, str(document.timestamp or ""))
     added = f"append:{digest}" if append else ""
     return DocumentIntake(
@@ -428,8 +428,7 @@ def _filled(
     speaker = checked_words(message.speaker, f"speaker of message {position}") or "user"
     given = _moment(message.timestamp, position, dates, unread)
     stamp = as_utc(given, dates.zone) if given else now
-    # A message without an id is identified by position, time and content, so that it has the same id when the list is
-    # retained again.
+    # The derived id stays the same when the list is retained again.
     derived = f"{position}:{content_hash(given.isoformat() if given else '', speaker, text)[:16]}"
     identity = _given_id(message.id, position) or derived
     role = None if message.role is None else choice(Role, message.role, f"role of message {position}")

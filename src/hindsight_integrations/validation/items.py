@@ -14,9 +14,9 @@ from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.validation.limits import MAX_TEXT, checked_list
 
 MOST_LABELS = 1_000
-LONGEST_NAME = 1_024  # characters of a label or key
-LONGEST_VALUE = 10_000_000  # characters of a serialised value
-DEEPEST = 100  # nesting levels of a value; the JSON encoder fails at about a thousand
+LONGEST_NAME = 1_024  # maximum characters of a label or key
+LONGEST_VALUE = 10_000_000  # maximum characters of a serialised value
+DEEPEST = 100  # maximum nesting of a value; the JSON encoder fails at about a thousand levels
 
 
 def checked_namespace(value: object, *, prefix: bool = False) -> Namespace:
@@ -178,8 +178,8 @@ def _checked_text(text: object) -> str:
 
 Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
-MISSING = object()  # the value of a missing field; None would be ambiguous, because JSON has null
-DEEPEST_FILTER = 50  # nesting levels of a filter
+MISSING = object()  # stands for a missing field, because None is JSON's null
+DEEPEST_FILTER = 50  # maximum nesting of a filter
 
 
 def checked_item_filter(value: object) -> Condition | None:

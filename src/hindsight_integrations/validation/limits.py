@@ -14,7 +14,7 @@ from hindsight_integrations.model.facts import ExtractedFact, FactPart
 from hindsight_integrations.model.text import clean_text, is_storable
 from hindsight_integrations.model.time import DateOrder
 
-_UNIX = re.compile(r"-?\d{9,19}(?:\.\d+)?")  # digits of a Unix time
+_UNIX = re.compile(r"-?\d{9,19}(?:\.\d+)?")  # number of digits of a Unix time
 MAX_TEXT = 1_000_000  # characters of one message or document
 MAX_QUERY = 8_000  # characters
 MAX_BANK_ID = 512  # characters
@@ -25,7 +25,7 @@ MAX_NAME = 200  # characters of an agent's name
 MAX_BACKGROUND = 4_000  # characters of an agent's background, which is part of the prompt of every answer
 MAX_MENTAL_MODELS = 100  # per bank, because every question is compared with all of them
 MAX_MODEL_TOKENS = 8_192  # tokens of a mental model's text
-MAX_DIRECTIVES = 50  # per bank, because those that apply become part of the prompt
+MAX_DIRECTIVES = 50  # per bank, because those that apply are part of every prompt
 MAX_DIRECTIVE = 1_000  # characters
 
 

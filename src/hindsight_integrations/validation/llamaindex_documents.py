@@ -57,7 +57,7 @@ def _kind(block: object) -> object:
     return getattr(block, "block_type", None)
 
 
-LEAST_OVERLAP = 20  # minimum characters of an overlap; a shorter one may be a coincidence
+LEAST_OVERLAP = 20  # minimum characters of an overlap; shorter ones may be coincidences
 
 
 def is_node(item: object) -> bool:

@@ -35,7 +35,7 @@ def identified(items: Sequence[Any]) -> list[Any]:
 
     Unlike a position, this id stays the same when earlier messages are trimmed.
     """
-    # Fast path for a LangGraph state, which may have thousands of messages, all with ids.
+    # Fast path for a LangGraph state, which may have thousands of messages with ids.
     if all(getattr(item, "id", None) for item in items):
         return list(items)
     said: Counter[str] = Counter()
@@ -53,7 +53,7 @@ def _identified(item: Any, said: Counter[str]) -> Any:  # noqa: ANN401 - a Messa
         return {**item, "id": derived}
     if isinstance(item, Message):
         return replace(item, id=derived)
-    return item.model_copy(update={"id": derived})  # a LangChain message; copying keeps its tool calls
+    return item.model_copy(update={"id": derived})  # a LangChain message; a copy keeps its tool calls
 
 
 def id_of(item: Any) -> str | None:  # noqa: ANN401 - a Message, dict or LangChain message
@@ -109,13 +109,13 @@ def read_message(item: Any) -> Message:  # noqa: ANN401 - a Message, dict or Lan
 def _from_dict(item: Mapping[str, Any]) -> Message:
     role, text = role_named(item), item.get("content", item.get("text"))
     if text is None and ("content" in item or "text" in item or item.get("tool_calls")):
-        text = ""  # as in OpenAI's refusals and messages with only tool calls
+        text = ""  # as in OpenAI's refusals and in messages with only tool calls
     if text is None:
         raise InvalidRequest(
             "messages", f"a dict with keys {sorted(item)} has no content", "Add a 'content' key."
         )
     names = (name for name in (item.get("speaker"), item.get("name")) if isinstance(name, str) and name)
-    speaker = next(names, ROLES.get(role, role))  # a name that is not text is ignored
+    speaker = next(names, ROLES.get(role, role))  # names that are not text are ignored
     identity = item.get("id") if isinstance(item.get("id"), str | int) else id_of(item)
     return Message(text_of(text), speaker, item.get("timestamp"), identity, ROLES.get(role))
 
@@ -144,8 +144,8 @@ def text_of(content: Any) -> str:  # noqa: ANN401 - content blocks are provider-
     )
 
 
-MAX_TOOL_RESULT = 4_000  # characters of call and result together
-MAX_ARGUMENTS = 1_000  # characters of a call's arguments
+MAX_TOOL_RESULT = 4_000  # maximum characters of a call and its result
+MAX_ARGUMENTS = 1_000  # maximum characters of a call's arguments
 
 Calls = Mapping[str, tuple[str, object]]
 """The name and arguments of each tool call, by its id."""
@@ -212,7 +212,7 @@ def _calls(items: Sequence[Any]) -> Iterator[tuple[str, tuple[str, object]]]:
                 function = call.get("function")
                 written = (
                     function if isinstance(function, Mapping) else call
-                )  # OpenAI's form, otherwise LangChain's
+                )  # OpenAI's form, else LangChain's
                 arguments = written.get("args", written.get("arguments"))
                 yield _word(call.get("id")), (_word(written.get("name")), arguments)
 
@@ -234,7 +234,7 @@ def _written(arguments: object) -> str:
     except (
         TypeError,
         ValueError,
-    ):  # keys that JSON does not allow, or a number with more digits than Python converts to text
+    ):  # keys that JSON does not allow, or an integer with too many digits
         return shown(arguments)
 
 

@@ -27,10 +27,10 @@ from hindsight_integrations.model.metadata import (
 )
 from hindsight_integrations.model.text import clean_text
 
-MAX_METADATA = 16_384  # bytes of keys and values together
-MAX_FILTER_DEPTH = 8  # levels; the same limit as for tag_groups
-MAX_FILTERS = 64  # the same limit as for tag lists in tag_groups
-MAX_FILTER_VALUES = 10_000  # per operator in, nin, any or all
+MAX_METADATA = 16_384  # maximum bytes of keys and values together
+MAX_FILTER_DEPTH = 8  # maximum nesting, as for tag_groups
+MAX_FILTERS = 64  # maximum number of filters, as for tag lists in tag_groups
+MAX_FILTER_VALUES = 10_000  # maximum for each of in, nin, any and all
 
 _FORMS = (
     'Use {"channel": "mail"}, {"key": ..., "value": ..., "operator": ...}, '
@@ -78,7 +78,7 @@ def stored_value(value: object) -> MetadataValue:
 
 def _stored_scalar(value: object) -> MetadataScalar:
     if isinstance(value, str):
-        return clean_text(str.__str__(value))  # the value of an enum, not its name
+        return clean_text(str.__str__(value))  # the enum's value, not its name
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, Integral):

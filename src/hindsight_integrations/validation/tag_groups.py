@@ -32,8 +32,8 @@ from hindsight_integrations.model.requests import (
 )
 from hindsight_integrations.validation.limits import checked_tags
 
-MAX_GROUP_DEPTH = 8  # levels of tag_groups, including leaves
-MAX_GROUP_LEAVES = 64  # tag lists; equal to MAX_TAGS
+MAX_GROUP_DEPTH = 8  # maximum nesting of tag_groups, leaves included
+MAX_GROUP_LEAVES = 64  # maximum number of tag lists, as for MAX_TAGS
 
 _FORMS = 'Use {"tags": [...], "match": ...}, {"and": [...]}, {"or": [...]}, {"not": {...}}, or TagLeaf, TagAnd, TagOr or TagNot.'
 
@@ -168,7 +168,7 @@ def _place(location: tuple[int | str, ...]) -> str:
         if isinstance(part, int):
             place += f"[{part}]"
         elif of_union := not of_union:
-            continue  # pydantic adds the union's tag before each field
+            continue  # pydantic names the union's tag before each field
         else:
             place += f".{part}"
     return place

@@ -1,6 +1,7 @@
 """Run LangGraph's own store tests on HindsightStore: `make test-conformance`.
 
-The tests come from the source distributions of the installed versions, downloaded beside the environment that runs them.
+The tests come from the source distributions of the installed versions, downloaded next to the environment
+that runs them.
 """
 
 import os
@@ -19,7 +20,7 @@ SUITES = {
 
 
 def unpacked(distribution: str) -> Path:
-    """The folder that holds the `tests` of the installed version of a distribution."""
+    """The folder with the `tests` of the installed version of a distribution."""
     release = version(distribution)
     name = f"{distribution.replace('-', '_')}-{release}"
     archive, folder = DOWNLOADS / f"{name}.tar.gz", DOWNLOADS / name
@@ -29,15 +30,16 @@ def unpacked(distribution: str) -> Path:
             [*pip, "--no-binary", distribution, "--dest", str(DOWNLOADS), f"{distribution}=={release}"],
             check=True,
         )
-    with tarfile.open(archive) as sdist:  # the tests alone: LangGraph itself is the installed one
+    with tarfile.open(archive) as sdist:  # only the tests: LangGraph itself is the installed one
         tests = [member for member in sdist.getmembers() if member.name.startswith(f"{name}/tests/")]
-        sdist.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.4 and later have it
+        # available in Python 3.11.4 and later
+        sdist.extraction_filter = getattr(tarfile, "data_filter", None)
         sdist.extractall(DOWNLOADS, members=tests)  # noqa: S202 - LangGraph's own, of a pinned version
     return folder
 
 
 def passed(distribution: str) -> bool:
-    """Whether all of a suite but the published exceptions hold."""
+    """Whether all tests of a suite pass, except the published exceptions."""
     print(f"\n{distribution} {version(distribution)}", flush=True)  # noqa: T201 - the heading of what pytest prints
     files = [f"tests/{name}" for name in SUITES[distribution]]
     folder = unpacked(distribution)
@@ -58,5 +60,6 @@ def passed(distribution: str) -> bool:
 
 
 if __name__ == "__main__":
-    outcomes = [passed(distribution) for distribution in SUITES]  # each runs, whatever the one before it did
+    # each runs, whatever the result of the previous one
+    outcomes = [passed(distribution) for distribution in SUITES]
     sys.exit(not all(outcomes))

@@ -1,7 +1,7 @@
-"""`HindsightStore` as the classes that LangGraph's own tests open: the same constructors, our store in their place.
+"""`HindsightStore` in place of the classes that LangGraph's own tests open, with the same constructors.
 
-A stand-in translates how a store is opened, and nothing else: every operation of a test is one of HindsightStore. The engine
-behind it is the whole one (SQLite, Chroma, Lucene), with the embeddings that the test gives, or the bundled ones.
+A stand-in only translates how a store is opened: every operation of a test is one of HindsightStore. The
+engine is complete (SQLite, Chroma, Lucene), with the test's embeddings or the bundled ones.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -16,11 +16,11 @@ from hindsight_integrations import AsyncHindsight, Hindsight
 from hindsight_integrations.langgraph import HindsightStore
 
 WHOLE_VALUE = ("$",)
-IN_USE: list["_StandIn"] = []  # of the test that runs
+IN_USE: list["_StandIn"] = []  # of the running test
 
 
 class _StandIn(HindsightStore):
-    """HindsightStore, with the index that a test asked for as its assertions read it."""
+    """HindsightStore, with the index that a test requested in the form that its assertions read."""
 
     def __init__(
         self,
@@ -31,22 +31,23 @@ class _StandIn(HindsightStore):
         asked = index or {}
         fields = (
             asked.get("fields") or asked.get("text_fields") or WHOLE_VALUE
-        )  # SqliteStore's name is the second
-        # a read refreshes where TTLConfig says nothing; with SqliteStore it does not, and its tests count on that
+        )  # SqliteStore's name comes second
+        # without a value in TTLConfig, reads refresh here; with SqliteStore they do not, which its tests
+        # expect
         super().__init__(memory, index=fields, ttl=ttl and {"refresh_on_read": False, **ttl})
         self.memory, self.index_config, self.embeddings = memory, index, asked.get("embed")
         IN_USE.append(self)
 
 
 class InMemoryStandIn(_StandIn):
-    """In the place of `langgraph.store.memory.InMemoryStore`; the plugin closes what it opened."""
+    """Replaces `langgraph.store.memory.InMemoryStore`; the plugin closes what it opened."""
 
     def __init__(self, *, index: Mapping[str, Any] | None = None) -> None:
         super().__init__(Hindsight.open(":memory:", embeddings=_embeddings(index), reranker=None), index)
 
 
 class SqliteStandIn(_StandIn):
-    """In the place of `langgraph.store.sqlite.SqliteStore`."""
+    """Replaces `langgraph.store.sqlite.SqliteStore`."""
 
     @classmethod
     @contextmanager
@@ -60,17 +61,17 @@ class SqliteStandIn(_StandIn):
             yield cls(engine, index, ttl)
 
     def setup(self) -> None:
-        """Opening did it."""
+        """Do nothing, because opening created everything."""
 
     def start_ttl_sweeper(self) -> None:
-        """Nothing has to run for an item to be gone in time."""
+        """Do nothing: items expire without a sweeper."""
 
     def stop_ttl_sweeper(self) -> None:
-        """Nothing runs."""
+        """Do nothing."""
 
 
 class AsyncSqliteStandIn(_StandIn):
-    """In the place of `langgraph.store.sqlite.aio.AsyncSqliteStore`, over the engine's async face."""
+    """Replaces `langgraph.store.sqlite.aio.AsyncSqliteStore`, with the engine's async API."""
 
     @classmethod
     @asynccontextmanager
@@ -82,17 +83,17 @@ class AsyncSqliteStandIn(_StandIn):
                 yield cls(engine, index, ttl)
 
     async def setup(self) -> None:
-        """Opening did it."""
+        """Do nothing, because opening created everything."""
 
     async def sweep_ttl(self) -> int:  # type: ignore[override] # SqliteStore's async twin has it so
-        """As HindsightStore's twin of it."""
+        """The async version of HindsightStore's method."""
         return await self.asweep_ttl()
 
     async def start_ttl_sweeper(self) -> None:
-        """Nothing has to run for an item to be gone in time."""
+        """Do nothing: items expire without a sweeper."""
 
     async def stop_ttl_sweeper(self) -> None:
-        """Nothing runs."""
+        """Do nothing."""
 
 
 def _embeddings(index: Mapping[str, Any] | None) -> Any:
@@ -101,7 +102,7 @@ def _embeddings(index: Mapping[str, Any] | None) -> Any:
 
 @contextmanager
 def _place(conn_string: str) -> Iterator[str]:
-    """Where the engine keeps what SQLite would keep in this file: a directory beside it, gone after the test."""
+    """The engine's directory in place of SQLite's file: next to it, and deleted after the test."""
     if conn_string == ":memory:":
         yield conn_string
         return

@@ -1,7 +1,7 @@
 """The pytest plugin of a run of LangGraph's store tests: our store under their names, and the published exceptions.
 
-A case in exceptions.toml is expected to fail, and as it says: one that passes or fails otherwise fails the run, as does one that is
-not there.
+A case in exceptions.toml must fail as described there: if it passes, fails otherwise or does not exist, the
+run fails.
 """
 
 import tomllib
@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Expect the published exceptions to fail, and refuse those that name no case."""
+    """Expect the published exceptions to fail, and reject those that name no case."""
     published = exceptions(config.getoption("--exceptions"), config.getoption("--suite"))
     unknown = set(published)
     for item in items:
@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Note whether a case opened our store, and close what it left open, as InMemoryStore needs no closing."""
+    """Record whether a case opened our store, and close it, because tests of InMemoryStore do not."""
     stand_ins.IN_USE.clear()
     try:
         return (yield)
@@ -71,13 +71,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """What a reader of the figures has to know: some cases of a suite try functions of LangGraph and open no store."""
+    """Report how many cases of a suite test functions of LangGraph and open no store."""
     opening = config.stash[OPENING]
     terminalreporter.write_line(f"{len(set(opening))} cases opened HindsightStore")
 
 
 def exceptions(page: Path, suite: str) -> dict[str, tuple[str, type[BaseException]]]:
-    """The cases of a suite that do not hold of our store: why, and by what they fail."""
+    """The cases of a suite that our store does not pass: the reason, and the error with which they fail."""
     cases = tomllib.loads(page.read_text(encoding="utf-8"))["case"]
     return {
         case["name"]: (case["reason"], FAILURES[case["fails_by"]]) for case in cases if case["suite"] == suite

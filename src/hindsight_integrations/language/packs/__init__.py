@@ -52,7 +52,7 @@ from hindsight_integrations.language.times.written import is_foreign_language
 
 PARTS = {
     "near_year": YEAR,
-    # After "in", which may precede a year in the distant past or future.
+    # for use after "in", which may precede a year in the distant past or future
     "far_year": "(?P<year>1[0-9]{3}|20[0-9]{2})",
     "decade": "(?P<decade>(?:1[5-9]|20)[0-9]0)",
     "end": r"(?=\s*(?:$|[?.!,;:)]))",  # end of a clause

@@ -47,7 +47,7 @@ _PRONOUNS = {"du": "ich", "dich": "mich", "dir": "mir"}
 _SPOKEN_TO = re.compile(r"(?<!\w)(?:du|dich|dir|dein(?:e[mnrs]?)?)(?!\w)", _ANY)
 _TO_DU = re.compile(r"(?<!\w)du(?!\w)", _ANY)
 _VERB_OF_DU = re.compile(r"(?<!\w)[^\W\d_]*(?:st|[sßzx]t)(?!\w)", _ANY)
-# "begrüßt" may also be a participle, unless "du" stands next to it
+# "begrüßt" is a second-person verb only next to "du"; it may be a participle
 _BESIDE_DU = re.compile(r"(?<=\bdu )[^\W\d_]*ßt(?!\w)|(?<!\w)[^\W\d_]*ßt(?= du\b)", _ANY)
 _FORMAL = re.compile(r"(?<!\w)(?P<pronoun>Sie|Ihnen|Ihr)(?P<ending>e[mnrs]?)?(?!\w)")
 _ADVERB = r"(?:auch|immer|noch|nun|jetzt|nicht|nie|oft|meist|derzeit|manchmal|wirklich|gern|gerne|früher|heute|seit \w+|außerdem)"

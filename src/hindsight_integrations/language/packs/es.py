@@ -7,8 +7,7 @@ from functools import cache
 
 _ANY = re.IGNORECASE
 
-# verbs that people use about themselves, by infinitive ending; other verbs are left out, since their forms may also be
-# nouns
+# verbs that people use about themselves, by infinitive ending; others may also be nouns
 _AR = """
     fumar caminar cultivar montar participar apoyar redactar editar cenar pescar cazar reparar vigilar guiar
     trabajar hablar enseñar estudiar amar odiar valorar tocar cantar bailar cocinar viajar llamar ayudar
@@ -24,7 +23,7 @@ _ER = """
 _IR = """
     vivir escribir compartir recibir decidir dirigir existir asistir cumplir subir
 """
-# first, second and third person present; first person preterite, empty if regular
+# first, second and third person present; and first person preterite, empty if regular
 _IRREGULAR = """
     soy eres es|estoy estás está|tengo tienes tiene|hago haces hace|voy vas va|puedo puedes puede|quiero quieres quiere
     digo dices dice|sé sabes sabe|vengo vienes viene|he has ha|prefiero prefieres prefiere|pienso piensas piensa
@@ -93,7 +92,7 @@ def _cased(word: str, like: str) -> str:
     return word[0].upper() + word[1:] if like[:1].isupper() else word
 
 
-@cache  # compiled on first use, since it is large and needed only for backgrounds
+@cache  # compiled on first use, because it is large and only used for backgrounds
 def _verb_of_tu() -> re.Pattern[str]:
     return re.compile(
         rf"(?<!\w)(?:{_SECOND_VERBS})(?!\w)"

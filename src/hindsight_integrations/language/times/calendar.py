@@ -14,8 +14,8 @@ from enum import StrEnum
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.time import Granule, Interval, Weekday, as_utc
 
-EARLIEST = datetime.combine(date.min, time.min)  # the start of a span without a start
-LATEST = datetime.combine(date.max, time.max)  # the end of a span without an end
+EARLIEST = datetime.combine(date.min, time.min)  # the start of a span without a beginning
+LATEST = datetime.combine(date.max, time.max)  # the end of an open-ended span
 MONDAY, THURSDAY, SATURDAY, SUNDAY = 0, 3, 5, 6
 
 

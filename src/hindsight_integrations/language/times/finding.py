@@ -39,7 +39,7 @@ _PAIRS = (
 )
 
 
-# Times inside titles are ignored: in a quotation, or in a heading after a colon.
+# Times inside titles are ignored: quotations, and headings after a colon.
 def _quotation(pair: str) -> str:
     first, last = pair[0], pair[1]
     inside = rf"[^{pair}\n]*(?:(?<=\w)'(?=\w)[^{pair}\n]*)*"
@@ -51,7 +51,7 @@ _QUOTED = re.compile("|".join(map(_quotation, _PAIRS)))
 _HEADED = re.compile(r":\s+(?P<title>[^\s?!][^\n?!]*?)(?=[?!\n]|\.\s|\.?\s*$)")
 """The text after a colon, up to the end of the sentence."""
 _TITLE_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
-# Minimum number of letters of a word that a title must capitalise; "of", "the", "del", "f\u00fcr" are shorter.
+# Minimum letters of a word that is capitalised in titles; "of", "the", "del", "f\u00fcr" are shorter.
 _SHORTEST = 4
 _GOES_ON = re.compile(rf"(?:\s+(?=[^\W\d_]{{{_SHORTEST}}})[^\W\d_][\w'\u2019-]+){{3}}")
 """Three longer words after a time; `_has_capitals` checks their capitals."""
@@ -133,7 +133,7 @@ def _has_capitals(title: str) -> bool:
     return all(name[0][0].isupper() for name in _TITLE_WORD.finditer(title) if len(name[0]) >= _SHORTEST)
 
 
-_LOOK_BACK, _LOOK_AHEAD = 60, 40  # characters read before and after a time phrase
+_LOOK_BACK, _LOOK_AHEAD = 60, 40  # number of characters read before and after a time phrase
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n]\s*)[\"'(\u00bf\u00a1]*$")
 _ONE_CAPITAL = re.compile(r"[A-Z][a-z]+")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -250,7 +250,7 @@ def _is_named(before: str, decoys: Decoys) -> bool:
     return name is not None and not _SENTENCE_START.search(before[: name.start()])
 
 
-# A full stop before a lower-case letter or digit, or after a day ("3. Mai"), does not end a sentence.
+# A full stop before a lower-case letter or digit, or after a day ("3. Mai"), ends no sentence.
 _SENTENCE = re.compile(
     r"(?:[^.!?\n]|[.!?](?!\s)|\.(?=\s+[a-z\u00df-\u00f6\u00f8-\u00ff0-9])|(?<=\b[0-9])\.|(?<=\b[0-9]{2})\.)+[.!?\n]*\s*"
 )
@@ -259,10 +259,10 @@ _PADDING = " \t\r\n?!.,;:\"'()\u00bf\u00a1\u00ab\u00bb\u201e\u201c\u201d"
 _DATE = re.compile(
     r"[0-9]{4}|[0-9]\s?[-./:'][0-9]|[0-9][^\W\d]|[^\W\d][0-9]"
 )  # numbers that are not small counts
-# Amounts of money: without a verb they may have been spent or be due.
+# Amounts of money, which without a verb may have been spent or be due.
 _AMOUNT = re.compile(r"[$\u20ac\u00a3]|[0-9][.,][0-9]{2}(?![0-9])")
 _TOKEN = re.compile(r"[^\W\d_]+")
-_TELLING = 4  # minimum number of letters of a time word inside a compound ("Freitagabend")
+_TELLING = 4  # minimum letters of a time word inside a compound ("Freitagabend")
 
 
 def find_window(

@@ -19,7 +19,7 @@ from hindsight_integrations.language.times.calendar import Span, Unit, containin
 from hindsight_integrations.model.time import Weekday
 
 YearlyTime = Callable[[int], Span]
-# (first part, last part, number of parts): parts are counted from 0, the last one is excluded.
+# (first part, last part, number of parts); parts count from 0, and the last one is excluded
 Shares = tuple[int, int, int]
 NEVER = r"(?!)"  # a pattern without matches
 
@@ -544,8 +544,8 @@ class TimeRules:
             check_rule(self.code, then.pattern, then.build, self.words)
 
 
-_REMEMBERED = 20_000  # size of the cache that maps first words to rules
-_MOST_STATES = 5_000  # maximum number of first words of a rule; a rule with more is tried at every word
+_REMEMBERED = 20_000  # number of cached first words
+_MOST_STATES = 5_000  # maximum number of first words of a rule; rules with more are tried at every word
 _MOST_REPEATS = 6
 _FRAGMENT_LETTERS = 0xF0000  # first code point of a private use area
 _FIRST_WORD = re.compile(r"\w+")
@@ -555,7 +555,7 @@ _FIGURE = re.compile(r"\d")
 class _State(IntEnum):
     """What is known about the first word of a pattern's matches."""
 
-    OPEN = 0  # a prefix of the word; the pattern continues
+    OPEN = 0  # a prefix; the pattern continues
     CLOSED = 1  # the whole word
     WILD = 2  # a prefix of the word
 
@@ -576,7 +576,7 @@ class _Beginnings:
             self._parser: Any = import_module("re._parser")
         except ImportError:
             self._parser = None
-        # Each fragment is represented by a private-use letter, so that it is parsed once.
+        # Each fragment becomes a private-use letter, and is parsed once.
         self._letters = {name: chr(_FRAGMENT_LETTERS + place) for place, name in enumerate(parts)}
         self._fragments: dict[int, _States] = {}
         if self._parser:
@@ -813,11 +813,11 @@ class Scope:
         return replace(reading, end=match.end(), span=meaning) if isinstance(meaning, Span) else meaning
 
 
-# A phrase starts at a word, but not at digits within numbers, amounts, tags and addresses.
+# The start of a word, but not digits within numbers, amounts, tags and addresses.
 _TOKEN = re.compile(r"(?<![\w@#$\u20ac\u00a3'-])(?:[^\W\d_]|(?<![.:/,])[0-9])|(?<!\w)'(?=[0-9]0[^\W\d_]*\b)")
 
 
-_REACH = 9  # years searched in each direction: 29 February is at most eight years away
+_REACH = 9  # number of years searched in each direction; 29 February is at most eight years away
 _YEAR = re.compile(r"(?<![0-9])[0-9]{4}(?![0-9])")
 _SHORT_YEAR = re.compile(r"(?<![0-9])[0-9]{2}(?![0-9])")
 
@@ -847,7 +847,7 @@ def unspecified(scope: Scope, make: YearlyTime) -> Span:
     else:
         found = next((span for span in reversed(spans) if span.start <= scope.now), None)
     if found is None:
-        raise ValueError("no such time near the reference")
+        raise ValueError("the expression names no time near the reference time")
     return replace(found, floating=True)
 
 
@@ -865,7 +865,7 @@ def relative(scope: Scope, make: YearlyTime, which: Which) -> Span:
     else:
         found = next((span for span in spans if span.start <= scope.now < span.end), make(scope.now.year))
     if found is None:
-        raise ValueError("no such time near the reference")
+        raise ValueError("the expression names no time near the reference time")
     return found
 
 
@@ -904,6 +904,5 @@ def short_year(digits: int, scope: Scope) -> int:
     return scope.now.year - (scope.now.year - digits) % 100
 
 
-# Characters of a text searched for a time: relevant times come early in a text, and long runs of time words take
-# superlinear time (14,000 characters of "mon to mon to ...": 2 s).
+# Maximum characters searched for a time, because long runs of time words take superlinear time.
 READ_CHARACTERS = 3_000

@@ -89,7 +89,7 @@ def plain_weekday(match: re.Match[str], scope: Scope) -> Span:
         ValueError: a neighbouring phrase sets the year, which has many such weekdays.
     """
     if scope.year is not None:
-        raise ValueError("a year has no one such weekday")
+        raise ValueError("a year has more than one of each weekday")
     towards = weekday_before if scope.direction is Direction.PAST else weekday_after
     return replace(towards(scope.now, weekday_of(match, scope)), floating=True)
 
@@ -217,7 +217,7 @@ def day_of_month(match: re.Match[str], scope: Scope) -> Span:
         begun = span.start <= scope.now if past else span.end > scope.now
         if begun and weekday in (None, span.start.weekday()):
             return span
-    raise ValueError(f"no day {day} near the reference")
+    raise ValueError(f"no month near the reference time has a matching day {day}")
 
 
 def _months(moment: datetime, step: int) -> Iterator[datetime]:
@@ -736,7 +736,7 @@ def _until_today(whole: Span, scope: Scope) -> Span:
 
 
 _CLOCK = {Unit.MINUTE, Unit.HOUR}
-# A vague count of these units gives whole units; a vague count of other units gives whole days.
+# A vague count of these gives whole units; of others, whole days.
 _WHOLE = {Unit.MINUTE, Unit.HOUR, Unit.WEEKEND}
 _HALF_OF = {
     Unit.HOUR: (Unit.MINUTE, 30),
@@ -944,11 +944,11 @@ def split_winter(match: re.Match[str], scope: Scope) -> Span:
     return _season(match, scope)(int(year) if len(year) > 2 else short_year(int(year), scope))
 
 
-# A lone number is a year only within this many years of the reference: a lifetime back, and as far ahead as people plan.
+# A lone number is a year only within this many years before and after the reference.
 _BACK, _AHEAD = 130, 30
 _LAST_CENTURY = 1800  # "the 1800s" are a century; "the 1900s" and "2000s" are decades
-_ROUND_YEAR = 2000  # any other multiple of 100 before a noun is probably a count
-_LOOK_BACK = 40  # characters read before a number
+_ROUND_YEAR = 2000  # other multiples of 100 before a noun are probably counts
+_LOOK_BACK = 40  # number of characters read before a number
 
 
 def _near(year: int, scope: Scope) -> bool:
@@ -1065,7 +1065,7 @@ def century(match: re.Match[str], scope: Scope) -> Span:
 
 
 _WEEK = timedelta(days=7)
-_PARTED = timedelta(days=2)  # shorter times have no parts
+_PARTED = timedelta(days=2)  # minimum length of a time that has parts
 
 
 PartOf = Callable[[re.Match[str], Scope, Span], Span | None]
@@ -1142,7 +1142,7 @@ def _piece(match: re.Match[str], scope: Scope, whole: Span) -> Span:
     of, number = scope.words.pieces[word(match["piece"])], scope.words.ordinals[word(match["ordinal"])]
     first = of - 1 if number < 0 else number - 1
     if first >= of:
-        raise ValueError(f"no piece {number} of {of}")
+        raise ValueError(f"there is no part {number} of {of}")
     return portion(whole, first, first + 1, of)
 
 
@@ -1261,7 +1261,7 @@ def unit_beside(match: re.Match[str], scope: Scope, anchor: Span) -> Span:
     """Read "the week before Christmas", which ends where Christmas starts; "the month before" is the calendar month."""
     unit, back = unit_of(match, scope), _looks_back(match, scope)
     edge = anchor.start if back else anchor.end
-    # The last weekend that ends before the edge, or the first that does not start before it.
+    # the last weekend that ends before the edge, or the first that does not start before it
     if unit is Unit.WEEKEND:
         towards = weekday_before if back else weekday_after
         return containing(Unit.WEEKEND, towards(edge - _ONE_DAY, SATURDAY).start)

@@ -31,7 +31,7 @@ FIGURES = re.compile(
     r"(?![\w/-])(?!\.[0-9])"
 )
 """Three numbers with the same separator."""
-_CENTURY_TURN = 69  # "69" is 1969, "68" is 2068 [POSIX, strptime %y]
+_CENTURY_TURN = 69  # "69" is 1969, "68" is 2068 (as in POSIX strptime %y)
 
 
 def date_of_figures(figures: re.Match[str], order: DateOrder | None = None) -> date | None:
@@ -75,16 +75,16 @@ _LOCK = threading.Lock()
 _CODE = re.compile(r"[a-z]{2}")
 _TOKEN = re.compile(r"[\w.\u00ba\u00aa]+")  # an apostrophe separates words: "l'8 maggio"
 _YEAR = re.compile(r"(?:1[5-9]|20|21)[0-9]{2}")
-_LONG = re.compile(r"[0-9]{4}")  # a date without a four-digit year may be a version number
+_LONG = re.compile(r"[0-9]{4}")  # without a four-digit year, a date may be a version number
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _GLUED = re.compile(
     r"(?<![0-9])(?P<y>(?:1[5-9]|20|21)[0-9]{2})[\u5e74\ub144]\s?(?P<m>[0-9]{1,2})[\u6708\uc6d4]"
     r"(?:\s?(?P<d>[0-9]{1,2})[\u65e5\u53f7\uc77c])?"
 )
 """A date in Chinese, Japanese or Korean, which have no spaces between words."""
-_DAY = re.compile(r"[0-9]{1,2}\.?")  # a number directly before a matched month is an invalid day
+_DAY = re.compile(r"[0-9]{1,2}\.?")  # a number that would be the day if it were valid
 _MOST_TOKENS = 5  # "8 de maio de 2023"
-_MOST_YEARS = 8  # maximum years tried in a text, to bound the run time
+_MOST_YEARS = 8  # maximum years tried in a text, to limit the run time
 
 
 @cache
@@ -127,7 +127,7 @@ def date_in_words(text: str, codes: Sequence[str]) -> tuple[date, Granule] | Non
 @cache
 def _parser(codes: tuple[str, ...]) -> Any:  # noqa: ANN401 # dateparser carries no types
     """Create a parser for some languages; call it under the lock."""
-    from dateparser import DateDataParser  # the import takes about 0.3 s, so it is done on first use
+    from dateparser import DateDataParser  # here, because the import takes 0.3 s
 
     return DateDataParser(languages=list(codes), settings=_SETTINGS)
 

@@ -41,7 +41,7 @@ MOST_STEPS: Mapping[Budget, int] = {Budget.LOW: 5, Budget.MID: 10, Budget.HIGH: 
 
 WRONG_CALLS = 2  # number of consecutive failed tool calls after which the model must answer
 RESULT_SHARE = 0.5  # maximum share of the memory budget for a single result
-CONTEXT_SHARE = 4  # token limit of all results together, as a multiple of the limit of one result
+CONTEXT_SHARE = 4  # token limit of all results, as a multiple of the limit of one result
 
 REPEATED = "this call was made before; its result is above."
 STEPS_TAKEN = "All steps are taken."

@@ -127,7 +127,7 @@ A = TypeVar("A", bound=BaseModel)
 
 
 class ToolProblem(ValueError):
-    """A failed tool call; the message, addressed to the model, gives the reason and the remedy."""
+    """A failed tool call; the message tells the model the reason and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ class Dated(Arguments):
         """The requested period.
 
         Raises:
-            ToolProblem: it ends before it begins.
+            ToolProblem: the period ends before it begins.
         """
         if self.start and self.end and self.end < self.start:
             raise ToolProblem("end is before start. Swap them.")
@@ -268,7 +268,7 @@ def read_arguments(schema: type[A], given: Mapping[str, Any], usage: str) -> A:
         raise ToolProblem(f"wrong arguments ({answer_problem(error)}). Usage: {usage}") from error
 
 
-MOST_LISTED = 100  # maximum number of memories in one listing; the model must narrow the request to see more
+MOST_LISTED = 100  # maximum number of memories in one result; for more, the model must narrow the request
 NOTHING = "Nothing was found."
 
 
@@ -422,7 +422,8 @@ def _is_invoked(tool: GivenTool) -> TypeIs[InvokedTool]:
 def _function(function: Callable[..., object], name: str) -> Tool:
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError) as error:  # implemented in C, or not callable
+    # the function is implemented in C, or the object is not callable
+    except (TypeError, ValueError) as error:
         reason = f"the signature of {shown(function)} cannot be inspected"
         raise InvalidRequest("tools", reason, "Wrap it in a function defined with `def`.") from error
     parameters = {
@@ -434,7 +435,7 @@ def _function(function: Callable[..., object], name: str) -> Tool:
         checked: Callable[..., object] = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(
             function
         )
-    except (PydanticUserError, NameError):  # pydantic does not support the annotations
+    except (PydanticUserError, NameError):  # pydantic does not support these annotations
         checked = function
 
     async def run(arguments: Mapping[str, Any]) -> object:
@@ -460,7 +461,7 @@ def _read(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[s
             try:
                 found[name] = json.loads(value)
             except json.JSONDecodeError:
-                continue  # not valid JSON: the tool reports the value
+                continue  # not valid JSON; the tool will report the value
     return found
 
 
@@ -498,7 +499,7 @@ async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult
 
 
 MOST_TURNS = 20  # maximum number of turns per search
-FEWEST_LETTERS = 2  # minimum number of letters to search for; a single letter occurs in nearly every turn
+FEWEST_LETTERS = 2  # minimum number of letters to search for; single letters occur in nearly every turn
 
 
 class SearchTurnsArguments(Dated):
@@ -633,7 +634,7 @@ async def mental_models(arguments: MentalModelsArguments, context: ToolContext) 
     return ToolResult(lines, note=note_on(len(found), len(found)))
 
 
-LONGEST_PASSAGE = 6_000  # maximum number of characters shown; a passage has about 3,000
+LONGEST_PASSAGE = 6_000  # maximum number of characters of a passage that are shown; a passage has about 3,000
 
 
 def _bare(given: object) -> object:
@@ -655,7 +656,7 @@ async def expand(arguments: ExpandArguments, context: ToolContext) -> ToolResult
     lines = [turn_line(context.numbers.turn(turn, (item,)), turn) for turn in sources.turns]
     if sources.passage:
         context.numbers.quote(sources.passage, (item,))
-    # Each line is marked, because a line of a document may look like a numbered memory.
+    # Each line is marked, because a document's line may look like a numbered memory.
     lines += [f"| {line}" for line in sources.passage[:LONGEST_PASSAGE].splitlines()]
     return ToolResult(tuple(lines), (item.unit.id,) if lines else (), "" if lines else NOTHING)
 
@@ -676,12 +677,12 @@ async def chronology(arguments: ChronologyArguments, context: ToolContext) -> To
     return shown_units(found.units, found.total, context)
 
 
-LONGEST = 500  # maximum number of characters in an expression
+LONGEST = 500  # maximum length of an expression, in characters
 DEEPEST = 50  # maximum number of nested operations
 LARGEST_EXPONENT = 100
 MOST_PLACES = 20  # maximum number of decimal places for rounding
 DIGITS = 50  # precision of the arithmetic
-_MOST = Decimal("1e30")  # maximum size of every intermediate value; realistic amounts are far smaller
+_MOST = Decimal("1e30")  # maximum absolute value of all intermediate results
 
 _BINARY: Mapping[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
     ast.Add: operator.add,

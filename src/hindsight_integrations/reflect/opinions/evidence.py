@@ -116,10 +116,9 @@ def read_facts(
     }
 
 
-# Two texts count as the same from this position between the link threshold (0) and the duplicate threshold
-# (1).
+# Minimum similarity of equal statements, on a scale from the link threshold (0) to the duplicate threshold (1).
 ALIKE = 0.25
-PINNED = 0.0  # the corresponding position for texts that also share a number or a day
+PINNED = 0.0  # the same for texts that also share a number or a day
 
 
 def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:
@@ -186,7 +185,7 @@ def is_evidence(fact: Fact, log: OpinionLog) -> bool:
 def unsaid(
     log: OpinionLog, facts: Iterable[Fact], known: Mapping[str, Fact], *, thresholds: Thresholds
 ) -> list[Fact]:
-    """Return the new facts to assess, in order of mention, without facts that all of their sources have stated before.
+    """Return the new facts to assess, in order of mention, without repetitions by sources that have all stated them before.
 
     Args:
         log: the opinion.
@@ -331,9 +330,9 @@ class Topic:
     """The entities and the vector of a memory, by which opinions and facts are matched.
 
     Attributes:
-        telling: ids of the entities it mentions that few other memories mention, except the user, the agent and
+        telling: ids of mentioned entities that occur in few memories, without the user, the agent and the
             speakers.
-        hubs: ids of the entities it mentions that many memories mention, with the same exceptions.
+        hubs: ids of mentioned entities that occur in many memories, with the same exceptions.
         vector: vector of the text (dimension,).
     """
 

@@ -1,7 +1,7 @@
-"""Form opinions: store new ones, and use the facts behind known ones as evidence for held opinions (paper section 5.4.2).
+"""Form opinions: store new ones, and use the facts behind repeated ones as evidence for held opinions (paper section 5.4.2).
 
-Forming reads the bank, compares and decides the opinions, and commits the result once. If the bank changes before the
-commit, the opinions are decided again.
+Forming reads the bank, compares and decides the opinions, and commits the result once. If the bank changes
+before the commit, the opinions are decided again.
 """
 
 from __future__ import annotations
@@ -456,7 +456,7 @@ class OpinionDecision:
 
 @dataclass(slots=True)
 class Decision:
-    """The writes and the outcome of each opinion."""
+    """The decisions about an answer's opinions, with the writes."""
 
     decided: tuple[OpinionDecision, ...] = ()
     units: tuple[UnitWrite, ...] = ()
@@ -468,12 +468,12 @@ class Decision:
 
     @property
     def changes(self) -> tuple[OpinionChange, ...]:
-        """The outcomes in the order of the proposed opinions."""
+        """The outcome of each opinion, in the order proposed."""
         return tuple(each.change for each in self.decided)
 
     @property
     def writes_anything(self) -> bool:
-        """True if there is anything to write."""
+        """Whether there is anything to write."""
         return bool(self.formed or self.reworded or self.evidence)
 
     def add(self, draft: OpinionDraft, unit: MemoryUnit) -> None:
@@ -661,7 +661,7 @@ def _move(
     if change.outcome is OpinionOutcome.FORMED:
         return OpinionMove(change, OpinionMovement.FORM, after=change.confidence)
     held = before.get(opinion_id)
-    if held is None:  # the opinion was refused, or duplicates another one in the answer
+    if held is None:  # the opinion was refused, or repeats another one in the answer
         return OpinionMove(change, OpinionMovement.NEUTRAL)
     wording = held_wording(held) or held.versions[-1]
     return OpinionMove(
@@ -701,7 +701,7 @@ def _validity(fact: Fact) -> tuple[ValidityChange, ...]:
     return () if closed is None else (ValidityChange(ValidityKind.CLOSED, closed, 0),)
 
 
-ATTEMPTS = 8  # maximum number of decisions and commits, if opinions or memories change before the commit
+ATTEMPTS = 8  # maximum number of attempts if opinions or memories change before the commit
 NOT_EMBEDDED = "it could not be embedded"
 BUSY = "the bank changed during every try to store it"
 
@@ -767,7 +767,7 @@ async def assess_opinions(
     relations = relations or Relations()
     try:
         situation = await services.workers.read(read_situation, proposed, occasion, projector, services)
-    except ModelError:  # raised by the embedder; the answer is still returned
+    except ModelError:  # raised by the embedder; the answer is returned without opinions
         refused = _refused(proposed, NOT_EMBEDDED, relations)
         return AssessedOpinions(proposed, occasion, relations, refused)
     if situation.before is not None:
@@ -811,7 +811,7 @@ async def _compare(situation: Situation, relations: Relations, model: LanguageMo
     try:
         await relate(compared, model, relations)
     except ModelError:
-        return  # the answer is still returned; `decide` reports the pairs not compared
+        return  # `decide` reports the pairs that were not compared
 
 
 def _formed(

@@ -120,7 +120,7 @@ def _about(text: str, sources: Sequence[str], languages: Sequence[Language]) -> 
 NO_GROUNDS = "it cites no memories"
 TOO_MANY = f"an answer may propose at most {MOST_OPINIONS} opinions"
 ONLY_SAID = "it uses a message without a valid memory"
-UNREMEMBERED = ""  # placeholder id for a text without a valid memory
+UNREMEMBERED = ""  # stands for a text without a valid memory
 NOT_EXTRACTED = "it is based on a message whose facts have not been extracted yet"
 
 

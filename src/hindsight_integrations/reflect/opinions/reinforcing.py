@@ -91,7 +91,7 @@ class OpinionEvidence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingAssessment:
-    """The opinions of a bank with possible new evidence.
+    """A bank's opinions, with facts that may be new evidence for them.
 
     Attributes:
         revision: revision of the bank when it was read.
@@ -198,7 +198,7 @@ class FactOpinionPair:
 
     @property
     def key(self) -> PairKey:
-        """The key of the assessment, which changes with the wording and the text of the fact."""
+        """The key of the assessment; it depends on the wording and on the text of the fact."""
         return pair_key(self.opinion, self.fact)
 
 
@@ -274,7 +274,7 @@ class Rewording:
         unit: unit of the new wording, without its token count.
         write: the rewording.
         closing: the event that closes the previous wording.
-        fact: id of the fact from which the rewording follows.
+        fact: id of the fact that is the reason for the rewording.
     """
 
     unit: MemoryUnit
@@ -487,7 +487,7 @@ class AssessmentPrompt:
         return rewording_fault(one.rewording, pair, self._languages)
 
 
-# Maximum number of commits that fail because opinions or facts changed; after these, the task is retried later.
+# Maximum number of commits that conflict with other changes; then the task is retried later.
 CONFLICTS = 8
 TRIES_OF_MODEL = 3  # number of task attempts; on the last attempt, pairs without a usable answer are skipped
 
@@ -580,7 +580,7 @@ def decide(
         verdicts: verdicts by pair; nothing is written for missing ones.
         bank: name of the bank.
         services: settings and thresholds.
-        giving_up: whether opinions count as assessed even if pairs have no verdict.
+        giving_up: whether opinions count as assessed although verdicts are missing.
     """
     evidence: list[EvidenceWrite] = []
     reworded: list[Rewording] = []
