@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import zip_longest
 
 import numpy as np
 
@@ -72,6 +71,9 @@ MOST_TURNS = 32
 ITEM_TOKENS = 6  # overhead of an item's number and line break
 RECORD_CHARACTERS = 3  # estimated characters per token of the records printed with a memory
 WIDER = 3  # number of candidates searched for each place
+# Small, so that the matches of a turn lose their places to those of nearer turns quickly. In a simulated year, 94.1 % of the
+# memories that a session changes are shown in 16 places, and 92.6 % if each turn gets as many places.
+RANK_OFFSET = 4
 NEAREST_SHARE = 3  # the nearest memories get one of this many places, even if they are past
 # number of characters at the end of the agent's message that are part of the query for the user's turn
 QUESTION_CHARACTERS = 200
@@ -145,8 +147,8 @@ def nearest_memories(
     """Return the valid memories nearest to the users' messages, within a token budget; see `in_order_of_use`.
 
     Each turn is a separate query by meaning and by words. The end of the message that it answers is part of the query, since
-    a turn such as "Not any more." has no searchable content. The best match of every turn precedes the second match of any,
-    so that the last turn of a long passage has the same weight as the first. A matching item selects its document.
+    a turn such as "Not any more." has no searchable content. The best matches of all turns come first; see `_nearest_rows`. A
+    matching item selects its document.
     """
     said = _turns(messages, before)
     moments = [message.timestamp for message in messages if isinstance(message.timestamp, datetime)]
@@ -225,15 +227,16 @@ def _turns(messages: Sequence[Message], before: Sequence[Message]) -> list[str]:
 def _nearest_rows(
     texts: Sequence[str], vectors: Matrix, view: BankView, selected: Selection, *, limit: int
 ) -> list[int]:
-    """Return the row ids nearest to the texts: the best match of each text, ordered by nearness, then the second, and so on."""
-    results = (
-        hybrid_search(view, selected, text, vector, limit=limit)
-        for text, vector in zip(texts, vectors, strict=True)
-    )
-    ranked = [(cosine, ids.tolist()) for ids, cosine in results]
-    ranked.sort(key=lambda one: -one[0])
-    rounds = zip_longest(*(ids for _, ids in ranked))
-    return list(dict.fromkeys(row for each in rounds for row in each if row is not None))
+    """Return the row ids nearest to the texts, by the largest c / (4 + rank) of any text.
+
+    c is the best cosine of the text and a memory, so that a turn about something remembered gets more places than small talk.
+    """
+    scores: dict[int, float] = {}
+    for text, vector in zip(texts, vectors, strict=True):
+        ids, cosine = hybrid_search(view, selected, text, vector, limit=limit)
+        for rank, row in enumerate(ids.tolist()):
+            scores[row] = max(scores.get(row, -1.0), cosine / (RANK_OFFSET + rank))
+    return sorted(scores, key=lambda row: (-scores[row], row))
 
 
 def _within_budget(

@@ -30,6 +30,7 @@ import argparse
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from hindsight_evals.benchmarks.extraction.model import (
@@ -52,6 +53,7 @@ from hindsight_evals.datasets.extracted import load_facts
 from hindsight_evals.datasets.memora import MemoraPersona, MemoraSession, read_memora
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, MemoryUnit, RetainResult
 from hindsight_integrations.config import Extract, ObservationConfig
+from hindsight_integrations.testing import FrozenClock
 
 EXCHANGE = 2  # messages
 
@@ -82,7 +84,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = with_model_options(config, options)
     if options.extract:  # `settle` would write observations too, which the model would be asked for
         config = replace(config, observations=ObservationConfig(mode="off"))
-    with Hindsight.open(":memory:", model=model, reranker=None, config=config) as engine:
+    # followed threads wait by the clock, and a run must not depend on how fast the model answers
+    clock = FrozenClock(datetime(2030, 1, 1, tzinfo=UTC)) if options.extract else None
+    with Hindsight.open(":memory:", model=model, reranker=None, config=config, clock=clock) as engine:
         bank = engine.bank("memora")
         results = retained(bank, sessions, facts, go_on=options.go_on, extract=options.extract)
         units = {unit.id: unit for unit in all_units(bank)}
