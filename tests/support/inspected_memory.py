@@ -1,4 +1,4 @@
-"""The inspector as a process, and a memory for it: 10,000 memories of two years, told by rules."""
+"""The inspector as a process, and a bank for it: 10,000 rule-based memories from two years."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MOST_A_COMMIT = 100
 
 
 def facts() -> Iterator[tuple[datetime, dict[str, Any]]]:
-    """Facts in order of time; every fifth one is an expense, some moves end the previous ones."""
+    """Facts in order of time; every fifth one is an expense, and some moves end the previous one."""
     for number in count():
         at = FIRST + timedelta(hours=2 * number)
         who, where = PEOPLE[number % len(PEOPLE)], PLACES[number * 7 % len(PLACES)]
@@ -65,7 +65,7 @@ def verdict(_: str, fact: str) -> tuple[str, str]:
 
 
 def build(path: Path, memories: int = MEMORIES) -> None:
-    """Build the memory in a new directory, in a bank named locomo."""
+    """Create the memory in a new directory, in a bank named locomo."""
     config = HindsightConfig(observations=ObservationConfig("off"), opinions=OpinionConfig(delay_s=0.0))
     agent = Agent({"assess_evidence": assessing(verdict)})
     with Hindsight.open(path, config=config, model=agent) as hindsight:
@@ -82,7 +82,7 @@ def build(path: Path, memories: int = MEMORIES) -> None:
                 message = {"id": f"m{batch}-{place}", "content": fact["what"], "timestamp": at}
                 items.append(RetainItem([message], "days", facts=[{**fact, "sources": [message["id"]]}]))
             bank.retain_many(items)
-            if batch == 0:  # enough evidence to see the opinion move
+            if batch == 0:  # enough evidence to change the opinion visibly
                 bank.tasks.settle()
         (first,) = bank.units(types=["world"], limit=1).units
         bank.withdraw(first.id, reason="told by mistake")
