@@ -76,7 +76,7 @@ def test_what_is_done_is_not_done_again(stage: ContextStage) -> None:
     assert len(asked) == 1
 
 
-def test_a_system_that_keeps_files_goes_on_with_them_and_another_begins_anew(stage: ContextStage) -> None:
+def test_a_system_that_keeps_files_goes_on_with_them_and_another_begins_again(stage: ContextStage) -> None:
     """After a kill during an ingest, systems without files start again."""
     ours = hindsight()
     place = Place(stage.memories / ours.name / EPISODE.name, EPISODE.name, stage.embedder, stage.tokens)

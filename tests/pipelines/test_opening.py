@@ -254,7 +254,7 @@ def holding(data: Path, needle: bytes) -> list[str]:
 
 @pytest.mark.directory
 @pytest.mark.parametrize("suffix", [".vectors", ".ids", ".json"])
-def test_damaged_or_deleted_files_are_made_anew(
+def test_damaged_or_deleted_files_are_made_again(
     filed: Callable[[Path], Hindsight], tmp_path: Path, suffix: str
 ) -> None:
     """The folder of mapped vectors can be deleted or damaged like any index: it is rebuilt from the ledger."""

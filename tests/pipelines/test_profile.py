@@ -143,7 +143,7 @@ def test_texts_at_their_limits_are_kept(light: Hindsight) -> None:
     assert light.bank("alice").profile.get() == BankProfile()
 
 
-def test_the_old_verb_says_where_it_went(light: Hindsight) -> None:
+def test_the_old_method_says_where_it_went(light: Hindsight) -> None:
     """The error for calling `bank.profile()`, once a method, names the new one, in both APIs."""
     bank = light.bank("alice")
     for face in (bank, bank.asynchronous):

@@ -221,7 +221,7 @@ def version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
-def test_every_verb_is_here() -> None:
+def test_every_method_is_here() -> None:
     """A new method must be added to the calls of this file, so that the test below covers it."""
     assert set(verbs(AsyncMemoryBank)) == CALLS.keys()
 

@@ -438,7 +438,7 @@ def test_erased_passages_and_messages_have_no_chunks(light: Hindsight) -> None:
     assert bank.recall("kayak", include_chunks=True).chunks == ()
 
 
-def test_the_async_face_takes_the_same_options(light: Hindsight) -> None:
+def test_the_async_api_takes_the_same_options(light: Hindsight) -> None:
     """All options together give the same result sync and async."""
     bank = light.bank("street")
     fill(bank, tags=["a"])

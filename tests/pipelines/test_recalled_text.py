@@ -174,7 +174,7 @@ def test_sentences_that_differ_in_a_code_are_two(light: Hindsight) -> None:
     assert [bank.retain([each], thread="t").created for each in said] == [1, 1]
 
 
-def test_what_an_agent_takes_back_is_said_anew(light: Hindsight) -> None:
+def test_what_an_agent_takes_back_is_said_again(light: Hindsight) -> None:
     """A sentence with a "not" is not a repetition, even if all other words are equal."""
     bank = light.bank("alice")
     said = [

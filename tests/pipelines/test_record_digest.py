@@ -409,7 +409,7 @@ def test_a_forgotten_expense_does_not_enter(bank: MemoryBank) -> None:
     assert digest.asked.total == Decimal("14.15")
 
 
-def test_the_asynchronous_face_answers_alike(tmp_path: Path) -> None:
+def test_the_asynchronous_api_answers_alike(tmp_path: Path) -> None:
     async def answered() -> Reflection:
         async with AsyncHindsight.open(tmp_path / "engine", reranker=None, config=CONFIG) as hindsight:
             bank = await hindsight.bank("records")

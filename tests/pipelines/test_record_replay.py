@@ -60,7 +60,7 @@ def test_a_memory_is_made_again_without_the_model(
     assert names == ["answer", "extract_facts", "extract_facts"]
 
 
-def test_both_faces_replay_the_same(
+def test_both_apis_replay_the_same(
     opener: Opener, light_config: HindsightConfig, tmp_path: Path, clock: FrozenClock
 ) -> None:
     """Recordings of one API can be replayed in the other."""

@@ -204,7 +204,7 @@ def test_tags_and_windows_bound_what_is_shown(bank: MemoryBank, model: ScriptedM
     assert "Cy" not in asked(model)
 
 
-def test_both_faces_answer_alike(bank: MemoryBank, model: ScriptedModel) -> None:
+def test_both_apis_answer_alike(bank: MemoryBank, model: ScriptedModel) -> None:
     """The same question in the async API gives the same answer."""
     tell(bank, "The kayak was sold.", "2024-05-01")
     model.script += [answer(), answer()]

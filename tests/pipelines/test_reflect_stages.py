@@ -52,7 +52,7 @@ def staged(bank: MemoryBank, question: str = QUESTION, **options: Any) -> dict[s
 
 
 @pytest.mark.parametrize("strategy", list(SCRIPTS))
-def test_the_stages_are_the_verb(opener: Opener, light_config: HindsightConfig, strategy: str) -> None:
+def test_the_stages_are_the_method(opener: Opener, light_config: HindsightConfig, strategy: str) -> None:
     """Two questions, the second of which changes the first one's opinion: text, citations, opinions, evidence, prompts and costs are equal."""
     script = [reply for replies in SCRIPTS[strategy] for reply in replies]
     models = [ScriptedModel(script), ScriptedModel(script)]
@@ -198,7 +198,7 @@ def test_without_a_model_the_answer_is_what_is_remembered(
         assert done["text"] == bank.reflect("What colour is the kayak?").text
 
 
-def test_options_are_those_of_the_verb() -> None:
+def test_options_are_those_of_the_method() -> None:
     """The options and their defaults are those of `reflect`."""
     parameters = inspect.signature(MemoryBank.reflect).parameters.values()
     own = {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}

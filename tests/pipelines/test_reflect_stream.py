@@ -70,7 +70,7 @@ def test_the_rules_of_the_bank_hold_for_a_streamed_answer(with_model: Banks) -> 
     assert "Never name prices." in "\n".join(str(message.content) for message in model.prompts[-1])
 
 
-def test_both_faces_stream_the_same(with_model: Banks) -> None:
+def test_both_apis_stream_the_same(with_model: Banks) -> None:
     """Both APIs yield the same events."""
 
     async def read(bank: MemoryBank) -> list[ReflectEvent]:

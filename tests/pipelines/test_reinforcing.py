@@ -317,7 +317,7 @@ def test_an_outage_loses_nothing(opened: Opened, clock: FrozenClock) -> None:
     assert confidence_of(log_of(bank, opinion)) == pytest.approx(0.65)
 
 
-def test_an_edited_fact_is_judged_anew(opened: Opened) -> None:
+def test_an_edited_fact_is_judged_again(opened: Opened) -> None:
     """The assessment of the old text is removed; the next task assesses the new one."""
     assessor = Assessor(verdict)
     bank = opened(assessor)
@@ -391,7 +391,7 @@ def test_an_unsound_rewording_is_refused_and_the_assessment_kept(opened: Opened,
     assert len(assessor.shown) == 1 + REPAIRS
 
 
-def test_what_changes_meanwhile_is_decided_anew_without_asking_again(opened: Opened) -> None:
+def test_what_changes_meanwhile_is_decided_again_without_asking_again(opened: Opened) -> None:
     """A fact and another opinion are added during the model call: assessed pairs are not requested again."""
     assessor = Assessor(verdict)
     bank = opened(assessor)

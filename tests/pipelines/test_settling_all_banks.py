@@ -25,7 +25,7 @@ from hindsight_integrations import (
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 
 
-def test_settling_all_banks_is_the_same_on_both_faces(opened: Opened, reader: Reader) -> None:
+def test_settling_all_banks_is_the_same_on_both_apis(opened: Opened, reader: Reader) -> None:
     """`settle` runs the due tasks of every bank, calls `progress` for each, and returns the sum of the results."""
     for settle in (lambda engine, **told: engine.settle(**told), settled_by_await):
         engine = opened()

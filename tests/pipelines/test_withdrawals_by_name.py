@@ -154,7 +154,7 @@ def test_items_are_added_by_what_a_model_names(opener: Opener) -> None:
     ]
 
 
-def test_a_document_dictated_anew_replaces_the_old_one(opener: Opener) -> None:
+def test_a_document_dictated_again_replaces_the_old_one(opener: Opener) -> None:
     """Its head is the same, its items are the new ones; if an assistant repeats it, nothing is stored."""
     new = [*ITEMS, ("agenda", "compost")]
     records = [{"kind": "document_item", "category": field, "value": value} for field, value in new]

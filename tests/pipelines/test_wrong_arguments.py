@@ -367,7 +367,7 @@ def test_a_wrong_setting_says_what_to_do_or_works(
 
 
 @pytest.mark.promise("Every error says what to do.")
-def test_every_verb_and_argument_is_tried() -> None:
+def test_every_method_and_argument_is_tried() -> None:
     """The table above contains every parameter of every public method; a new one must be added."""
     missing = []
     namespaces = {

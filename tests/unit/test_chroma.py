@@ -182,7 +182,7 @@ def test_damage_stays_within_its_bank(open_store: OpenStore, tmp_path: Path) -> 
     assert other.count() == 5
 
 
-def test_unreadable_database_is_made_anew(
+def test_unreadable_database_is_made_again(
     open_store: OpenStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A Chroma directory that cannot be opened is replaced by an empty one, and the log says so."""

@@ -149,7 +149,7 @@ changes_of_rows = st.tuples(
 
 
 @given(st.lists(changes_of_rows, max_size=12))
-def test_columns_that_grow_are_those_made_anew(
+def test_columns_that_grow_are_those_made_again(
     history: list[tuple[list[int], int, tuple[int, ...], tuple[str, ...], int]],
 ) -> None:
     """A grown snapshot equals a rebuilt one, and earlier snapshots do not change."""

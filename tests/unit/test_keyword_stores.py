@@ -230,7 +230,7 @@ def test_lucene_files_others_wrote_to_are_not_searched(tmp_path: Path) -> None:
     stores.close()
 
 
-def test_lucene_files_only_touched_are_read_anew(tmp_path: Path) -> None:
+def test_lucene_files_only_touched_are_read_again(tmp_path: Path) -> None:
     """If only a file's time changed, one search fails and the next one works."""
     stores = LuceneKeywords(tmp_path)
     index = stores.open("bank")

@@ -158,7 +158,7 @@ def test_a_kill_between_the_rows_and_their_record(tmp_path: Path) -> None:
     assert_answers(again, IDS[:40], VECTORS[:40])
 
 
-def test_a_kill_while_the_file_is_written_anew(tmp_path: Path) -> None:
+def test_a_kill_while_the_file_is_written_again(tmp_path: Path) -> None:
     """Files from before a rewrite, or of one that was never recorded, are deleted when the bank is opened."""
     index = filled(tmp_path)
     old = {path: path.read_bytes() for path in files(tmp_path)}
