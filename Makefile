@@ -125,8 +125,9 @@ test-server: .venv-server/.ready ## LangGraph's development server, uvicorn work
 .venv-inspector/.ready: NEEDS = -e ".[server,offline]" $(JAVA) playwright==1.65.2 $(PYTEST)
 .venv-inspector/.ready: PLAIN = $(LUCENE)
 
+# The time limits are those of the tests: making 10,000 memories takes three minutes, and more on a busy machine.
 test-inspector: .venv-inspector/.ready ## every page of the inspector in Chromium or Chrome (apt install chromium); MEMORY=path inspects yours
-	.venv-inspector/bin/python -m pytest --timeout 1800 tests/inspector $(if $(MEMORY),--memory $(MEMORY))
+	.venv-inspector/bin/python -m pytest -o timeout_func_only=true tests/inspector $(if $(MEMORY),--memory $(MEMORY))
 
 # The built page is committed, so that nothing else needs Node; a test compares the recorded hash of its sources.
 inspector:        ## build the inspector's page from inspector/ (Node 20)
@@ -161,23 +162,27 @@ evals: .venv-evals/.ready ## ours beside its peers on simulated lives and forget
 # Memora's weeks begin on its first day, a Sunday.
 evals-public: .venv-evals/.ready ## the same on LOCOMO=path LONGMEMEVAL=path MEMORA=path, with FACTS=folder if facts were extracted
 	$(if $(LOCOMO)$(LONGMEMEVAL)$(MEMORA),,$(error give the paths of the data: LOCOMO=... LONGMEMEVAL=... MEMORA=...))
-	$(EVALS_BIN)/hindsight-evals run $(PUBLIC_OUT) --systems here --own-answers --setting first_weekday=sunday \
+	$(EVALS_BIN)/hindsight-evals run $(PUBLIC_OUT) --systems here --own-answers --setting week_starts=sunday \
 		$(if $(FACTS),--facts $(FACTS)) $(if $(LOCOMO),--episodes locomo:$(LOCOMO)) \
 		$(if $(LONGMEMEVAL),--episodes longmemeval:$(LONGMEMEVAL)) $(if $(MEMORA),--episodes memora:$(MEMORA))
 
-# mkdocstrings reads the source; the package is imported for its errors and settings only, which need pydantic.
+# mkdocstrings reads the source, and ruff wraps its signatures; the package is imported for its errors and settings only, which need pydantic.
 .venv-docs/.ready: PINS =
-.venv-docs/.ready: NEEDS = "mkdocs>=1.6,<2" "mkdocs-material>=9.7,<10" "mkdocstrings[python]>=1.0,<2" "mkdocs-llmstxt>=0.5,<0.6" pydantic
+.venv-docs/.ready: NEEDS = "mkdocs>=1.6,<2" "mkdocs-material>=9.7,<10" "mkdocstrings[python]>=1.0,<2" "mkdocs-llmstxt>=0.5,<0.6" pydantic ruff
 .venv-docs/.ready: PLAIN = -e .
 
 docs: .venv-docs/.ready ## the documentation site, with its links checked, into build/site
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet -f site/mkdocs.yml
 
-licences: $(READY) ## licences of the dependencies and an SBOM, into build/licences
+# What a user installs, without our tools and without torch.
+.venv-licences/.ready: NEEDS = ".[langgraph,langchain,llamaindex,openai,offline,server,postgres]" $(JAVA)
+.venv-licences/.ready: PLAIN = $(LUCENE)
+
+licences: $(READY) .venv-licences/.ready ## licences of the dependencies and an SBOM, into build/licences
 	$(BIN)/python $(PIP_INSTALL) pip-licenses cyclonedx-bom
 	mkdir -p build/licences
-	$(BIN)/pip-licenses --format=markdown --order=license --with-urls --output-file=build/licences/dependencies.md
-	$(BIN)/cyclonedx-py environment .venv --pyproject pyproject.toml --output-reproducible -o build/licences/sbom.json
+	$(BIN)/pip-licenses --python .venv-licences/bin/python --format=markdown --order=license --with-urls --output-file=build/licences/dependencies.md
+	$(BIN)/cyclonedx-py environment .venv-licences --pyproject pyproject.toml --output-reproducible -o build/licences/sbom.json
 
 clean:            ## remove the environments
 	rm -rf .venv .venv-*

@@ -32,6 +32,7 @@ COPIES = {  # file of the repository -> page
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
     "examples/README.md": "examples.md",
+    "site/site.css": "site.css",
 }
 NOTEBOOKS = {path: f"cookbooks/{path.stem}.md" for path in sorted((ROOT / "cookbooks").glob("*.ipynb"))}
 SENTENCE = 20  # minimum characters of a message; shorter texts are parts of one
@@ -68,6 +69,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for page, text in made.items():
         files.append(File.generated(config, page, content=text))
     return files
+
+
+on_files.mkdocs_priority = 100  # type: ignore[attr-defined] # before llmstxt, which looks for the pages of llms.txt
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
@@ -211,7 +215,7 @@ def messages() -> dict[str, list[tuple[str, str]]]:
             first, *parts = [_readable(part) for part in rest.split(" | ")]
             remedy = parts.pop() if len(parts) > 1 else ""
             row = (": ".join(filter(None, [first, *parts])), remedy)
-            if row not in found.setdefault(name, []):
+            if any(re.search(r"\w", cell) for cell in row) and row not in found.setdefault(name, []):
                 found[name].append(row)
     return found
 

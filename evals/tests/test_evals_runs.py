@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pytest
 from openai_server import Hang, OpenAIServer, RecordedRequest, ServerReply
 
 from hindsight_evals.results import ResultFiles
+from hindsight_integrations import HindsightConfig
 
 TOLD = {
     "session_1_date_time": "1:56 pm on 8 May, 2023",
@@ -181,6 +184,14 @@ def test_a_run_is_not_resumed_as_another(tmp_path: Path, data: Path) -> None:
     assert process.returncode == 1
     assert "settings" in out
     assert "Traceback" not in out
+
+
+def test_the_settings_that_make_passes_exist() -> None:
+    """`make evals-public` names settings of the package."""
+    makefile = Path(__file__).parents[2] / "Makefile"
+    names = set(re.findall(r"--setting (\w+)=", makefile.read_text()))
+    assert names
+    assert names <= {field.name for field in fields(HindsightConfig)}
 
 
 def test_people_can_answer_and_judge_in_files(tmp_path: Path, data: Path) -> None:

@@ -120,6 +120,22 @@ def test_a_week_is_answered_request_by_request(week: Path) -> None:
     assert sum("tokens (" in line for line in lines) == 1
 
 
+@pytest.mark.parametrize("extract", ["turn", "idle"])
+def test_sessions_are_followed_as_threads(week: Path, extract: str) -> None:
+    """With `--extract`, the sessions that were asked for come to the same memories, whenever they are extracted."""
+    arguments: list[str | Path] = ["--data", week, "--name", "tiny", "--light", "--answers", week / "answers"]
+    arguments += ["--extract", extract, "--sessions", "2,4"]
+    for _ in range(2):
+        assert bench("memora_model", *arguments).returncode == 1
+        assert answered_by_hand(week / "answers") == 1
+    done = bench("memora_model", *arguments)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "facts in all: 2 (world 2)" in lines
+    assert lines.count("absence: 1/1 = 100.0 %") == 2
+    assert "calls: 2, 0 of them repairs" in lines
+
+
 def test_without_memories_all_is_asked_at_once(week: Path) -> None:
     """All requests of the week can be answered by hand at once, and none contains memories."""
     arguments: list[str | Path] = ["--data", week, "--name", "tiny", "--light", "--answers", week / "answers"]

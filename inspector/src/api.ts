@@ -31,8 +31,8 @@ async function ask<T>(path: string, init: RequestInit): Promise<T> {
     if (init.signal?.aborted) throw error
     throw new Error('The inspector does not answer. Start it again with: hindsight-memory inspect PATH')
   }
-  const body = await answer.json().catch(() => ({ message: `The inspector failed (${answer.status}). See its terminal.` }))
-  if (!answer.ok) throw new Error(body.message)
+  const body = await answer.json().catch(() => ({ detail: `The inspector failed (${answer.status}). See its terminal.` }))
+  if (!answer.ok) throw new Error(body.detail)
   return body as T
 }
 

@@ -76,7 +76,8 @@ class StorageConfig:
 class RetentionConfig:
     """Maximum age of memories, counted from the time they were mentioned. By default, memories are kept.
 
-    `settle`, of a bank or of the engine, erases older memories in the same way as `forget(before=...)`.
+    `settle`, of a bank or of the engine, erases older memories in the same way as `forget(before=...)`. So does a worker, at
+    its start and every hour.
 
     Attributes:
         days: maximum age in days, for every bank; None keeps everything.

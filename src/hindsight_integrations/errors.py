@@ -196,8 +196,8 @@ class LedgerBusy(StorageError):
         owner = f"process {pid}" if pid else "another process"
         super().__init__(
             f"{path} is open for writing in {owner}; only one process can write to a directory. Run a server as one process "
-            "with many threads (uvicorn --workers 1), keep the memory on PostgreSQL, which any number of processes can use, or "
-            "give each process its own directory. Otherwise close it there, or open it here with read_only=True."
+            "with many threads (uvicorn --workers 1), let one process serve it (hindsight-memory serve, Hindsight.connect), keep "
+            "the memory on PostgreSQL, or give each process its own directory. Otherwise close it there, or open it here with read_only=True."
         )
 
 

@@ -44,7 +44,7 @@ PAGES = sorted(
     path.relative_to(DOCS).with_suffix("").as_posix()
     for path in [*DOCS.glob("*.md"), *DOCS.glob("reference/*.md")]
 )
-SCRIPTS = ("tutorial", "privacy", "backup", "deployment", "tuning", "backends", "migration")
+SCRIPTS = ("tutorial", "privacy", "environment", "backup", "deployment", "tuning", "backends", "migration")
 """Pages whose examples run one after the other, as a reader pastes them; of other pages each runs alone."""
 OPENED = ("ChatOpenAI", "OpenAIEmbedding", "OPENAI_BASE_URL", "SentenceTransformersEmbedder", "holidays")
 RUN = {"configurable": {"thread_id": "friday", "user_id": "alice"}}
@@ -223,16 +223,24 @@ def test_tutorial(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[-1] == "True"
 
 
-def test_privacy(light: Hindsight, capsys: pytest.CaptureFixture[str]) -> None:
+def test_privacy(light: Hindsight, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A bank and an identifier are erased; a redaction function is accepted."""
     bank = light.bank("alice")
     bank.retain("Alice rows.")
     names = run(script("privacy"), hindsight=light, bank=light.bank("bob"))
     assert closed(names)
     out = capsys.readouterr().out.splitlines()
-    assert out[0] == "1 False"
+    assert out[0] == "1 True False"
     assert out[-1].startswith("True ")
     assert names["config"].retention.days == 365
+
+
+def test_environment(folder: Path) -> None:
+    """A setting is changed, and those of the variables remain."""
+    names = run(script("environment"))
+    assert closed(names)
+    assert names["config"].retention.days == 365
+    assert names["config"].storage.vectors == "exact"
 
 
 def test_backup(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -287,7 +295,7 @@ def test_backends(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_migration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """langmem's store and mem0's export are imported; the dry run creates nothing."""
+    """Old conversations, langmem's store and mem0's export are imported; the dry run creates nothing."""
     store = InMemoryStore()
     store.put(("memories", "alice"), "1", {"content": "Alice's sister Ana moved to Lisbon."})
     memory = {
@@ -299,7 +307,11 @@ def test_migration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "export.json").write_text(json.dumps({"results": [memory]}), encoding="utf-8")
     run(script("migration"), store=store)
     with Hindsight.open("memory") as hindsight:
-        assert {name: hindsight.bank(name).count() for name in hindsight.banks()} == {"alice": 1, "bob": 1}
+        assert {name: hindsight.bank(name).count() for name in hindsight.banks()} == {
+            "alice": 1,
+            "bob": 1,
+            "carol": 1,
+        }
 
 
 # docs/users-and-agents.md

@@ -225,7 +225,7 @@ def test_nothing_is_written_without_write(page: Page, bank: MemoryBank, call: st
     one = next(iter(ids(bank).values()))
     answer = page.post(call, {"id": one, "unit": one, "dry_run": False, "changes": {"text": "x"}})
     assert answer.status_code == 400
-    assert "--write" in answer.json()["message"]
+    assert "--write" in answer.json()["detail"]
     assert len(ids(bank)) == 5
 
 
@@ -283,10 +283,10 @@ def test_the_page_forbids_scripts_and_requests_of_others(page: Page) -> None:
     ],
 )
 def test_a_wrong_call_says_what_to_do(page: Page, call: str, query: dict[str, Any], status: int) -> None:
-    """No call ends in a server error; each response has a message."""
+    """No call ends in a server error; each answer says what to do."""
     answer = page.client.get(f"/api/{call}", params={"bank": "mia", **query}, headers=page.headers)
     assert answer.status_code == status, answer.text
-    assert answer.json()["message"].endswith(".")
+    assert answer.json()["detail"].endswith(".")
 
 
 def test_the_built_page_belongs_to_its_sources() -> None:

@@ -291,11 +291,32 @@ def test_the_routes_of_the_hindsight_server_keep_to_the_token(guarded: str) -> N
         assert client.post(f"{BANKS}/alice/memories/recall", json={"query": ANSWER}).json()["results"] == []
 
 
+def test_memories_are_listed_in_pages(there: Hindsight, url: str) -> None:
+    """Newest first, each memory on one page; filters by text, document and state have a total of their own."""
+    bank = there.bank("alice")
+    for day in range(1, 8):
+        bank.retain(f"Alice ran {day} km.", timestamp=f"2024-05-0{day}", document_id=f"day-{day}")
+    bank.withdraw(bank.units(limit=1).units[0].id)
+    with httpx.Client(base_url=url) as client:
+
+        def listed(**query: Any) -> tuple[list[str], int]:
+            answer = client.get(f"{BANKS}/alice/memories/list", params={"limit": 4, **query}).json()
+            return [item["text"] for item in answer["items"]], answer["total"]
+
+        assert listed() == ([f"Alice ran {day} km." for day in (7, 6, 5, 4)], 6)
+        assert listed(offset=4) == ([f"Alice ran {day} km." for day in (3, 2)], 6)
+        assert listed(offset=6) == ([], 6)
+        assert listed(q="ALICE", offset=4) == ([f"Alice ran {day} km." for day in (3, 2)], 6)
+        assert listed(document_id="day-3") == (["Alice ran 3 km."], 1)
+        assert listed(state="invalidated") == (["Alice ran 1 km."], 1)
+
+
 def test_a_server_without_tokens_answers_only_to_this_machine(url: str) -> None:
     """Pages of other sites cannot reach it through the user's browser, and it does not listen on other addresses."""
     with httpx.Client(base_url=url) as client:
         assert client.get(BANKS, headers={"Host": "attacker.example"}).status_code == 403
         assert client.get(BANKS, headers={"Origin": "http://attacker.example"}).status_code == 403
+        assert client.get(BANKS, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
         assert client.get(BANKS, headers={"Host": "[::1"}).status_code == 400
         assert client.get(BANKS, headers={"Origin": "http://["}).status_code == 400
         assert client.get(BANKS).status_code == 200

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import which
 
 import pytest
-from inspected_memory import Inspector, build
+from inspected_memory import Inspector, cached_memory
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 
 # None: the browser that `playwright install` installed
@@ -32,13 +33,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(scope="session")
-def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    given = request.config.getoption("--memory")
-    if given:
-        return Path(given)
-    path = tmp_path_factory.mktemp("inspected") / "memory"
-    build(path)
-    return path
+def memory(request: pytest.FixtureRequest) -> Path:
+    """The memory to inspect; a made one is kept in this environment for the next run."""
+    path = request.config.getoption("--memory")
+    return Path(path) if path else cached_memory(Path(sys.prefix) / "inspected-memory")
 
 
 @pytest.fixture(scope="session")

@@ -129,6 +129,9 @@ def test_pages_of_any_size_are_the_same_list(bank: MemoryBank, limit: int) -> No
     assert found[-1].units
     newest = pages(bank, limit, include_invalidated=True, newest_first=True)
     assert [unit for page in newest for unit in page.units] == everything(bank)[::-1]
+    skipped = bank.units(include_invalidated=True, limit=limit, offset=7)
+    assert list(skipped.units) == everything(bank)[7 : 7 + limit]
+    assert skipped.total == len(everything(bank))
 
 
 @pytest.mark.slow

@@ -88,7 +88,7 @@ def opened(request: pytest.FixtureRequest, opener: Callable[..., Hindsight], tmp
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 @pytest.mark.parametrize("flushed", [True, False], ids=["on disk", "waiting"])
 def test_no_file_and_no_channel_keeps_what_was_forgotten(
@@ -268,7 +268,7 @@ def test_a_selector_that_fits_nothing_is_an_error(light: Hindsight, selectors: d
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(
     opener: Callable[..., Hindsight], tmp_path: Path
@@ -293,7 +293,7 @@ def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(
 
 @pytest.mark.slow
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 def test_large_collections_are_cleaned_too(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """If there are enough memories for Chroma to write its own vector files, the erased vector is in none of them."""

@@ -45,7 +45,7 @@ def bank(light: Hindsight) -> MemoryBank:
 
 
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 def test_somebody_of_a_like_name_is_not_erased_silently(bank: MemoryBank) -> None:
     """The call is rejected; the error lists which names certainly belong to whom, with numbers of memories, and a remedy."""
@@ -184,7 +184,7 @@ def test_every_erasure_can_be_tried_without_erasing(
 
 
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 def test_the_receipt_of_a_done_erasure_names_nothing(bank: MemoryBank) -> None:
     """It contains ids and counts, but no text or name of what was erased."""

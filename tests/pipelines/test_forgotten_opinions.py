@@ -60,7 +60,7 @@ def believing(bank: MemoryBank) -> tuple[str, ...]:
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 def test_a_forgotten_fact_is_in_no_opinion_and_in_no_file(real: Hindsight, tmp_path: Path) -> None:
     """The previous wording is valid again, in recall too; confidences are those of a bank that never had the fact."""

@@ -195,7 +195,7 @@ def test_they_survive_a_restart(
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 @pytest.mark.parametrize("keywords", [KeywordBackend.FTS5, KeywordBackend.LUCENE])
 def test_deleted_words_leave_the_files(

@@ -224,7 +224,7 @@ def test_a_text_ends_with_what_it_stands_on(opener: Callable[..., Hindsight], wh
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 def test_a_forgotten_fact_is_in_no_file(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """This includes texts by a model that was shown the fact, whether it cited the fact or not."""

@@ -312,7 +312,7 @@ WORD = "zarzuela"
 
 @pytest.mark.directory
 @pytest.mark.promise(
-    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+    "Forgotten data remains in no file of the memory, and entities with similar names are erased only if you ask for it."
 )
 @pytest.mark.parametrize("gone", ["forget_history", "forget_bank"])
 def test_a_forgotten_history_is_in_no_file(opener: Opener, tmp_path: Path, gone: str) -> None:

@@ -34,6 +34,7 @@ from hindsight_integrations import (
     InvalidRequest,
     ModelUnavailable,
 )
+from hindsight_integrations.config import RetentionConfig
 from hindsight_integrations.engine.worker import Draining
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.testing.doubles import HashEmbedder
@@ -55,7 +56,7 @@ def test_what_waits_is_done_without_a_call(
     assert (health.worker, health.working, health.dead, health.next_due) == ("own", True, 0, None)
 
 
-@pytest.mark.promise("No background thread runs unless you ask for one.")
+@pytest.mark.promise("No task runs in the background unless you ask for it.")
 def test_without_a_worker_nothing_runs(opened: Opened, reader: Reader) -> None:
     """Neither by default nor with worker="elsewhere" is there a thread or an automatic call."""
     engine = opened()
@@ -65,7 +66,7 @@ def test_without_a_worker_nothing_runs(opened: Opened, reader: Reader) -> None:
     assert engine.doctor().tasks.worker == "none"
 
 
-@pytest.mark.promise("No background thread runs unless you ask for one.")
+@pytest.mark.promise("No task runs in the background unless you ask for it.")
 def test_a_worker_elsewhere_is_told_of(opened: Opened, reader: Reader, tmp_path: Path) -> None:
     """An engine with worker="elsewhere" says so, runs nothing by itself, and settles when it is called."""
     engine = opened(tmp_path, worker="elsewhere")
@@ -242,3 +243,14 @@ def test_a_forgotten_bank_stops_nobody(
     assert "bank 0" not in engine.banks()
     assert texts(engine, 0) == []
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_a_worker_erases_what_is_too_old(opened: Opened, reader: Reader, tmp_path: Path) -> None:
+    """Memories older than the retention limit are erased when a process with a worker starts."""
+    engine = opened(tmp_path)
+    engine.bank("alice").retain("An old note.", timestamp="2001-01-01", document_id="old")
+    engine.bank("alice").retain("A new note.", document_id="new")
+    engine.close()
+    engine = opened(tmp_path, worker=True, config=config(retention=RetentionConfig(days=365)))
+    until(lambda: engine.bank("alice").count() == 1)
+    assert [unit.text for unit in engine.bank("alice").units()] == ["A new note."]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from served import served
 from table import every_row
 
 from hindsight_integrations import (
@@ -158,7 +159,7 @@ VERBS: Calls = {
     **options("forget", SELECTORS, dry_run=True),
     **options("forget", "dry_run", window=("1800", "1801")),
     **options("forget", "tags", before="1800-01-01", dry_run=True),
-    **options("units", f"{FILTERS} newest_first limit cursor"),
+    **options("units", f"{FILTERS} newest_first limit offset cursor"),
     **options("iterate_units", FILTERS),
     **options("records.list", f"{RECORDS} include_invalidated"),
     **options("records.aggregate", "how"),
@@ -366,6 +367,21 @@ def test_a_wrong_setting_says_what_to_do_or_works(
     check(f"open({option})", lambda value: Hindsight.open(**{**given, option: value}).close())
 
 
+CONNECTING = ["url", "token", "timeout_s"]
+
+
+@every_row("option", CONNECTING)
+def test_a_wrong_argument_of_connect_says_what_to_do_or_works(engine: Hindsight, option: str) -> None:
+    """A client that cannot connect says why, before and after it has reached the server."""
+    with served(engine) as url:
+        check(
+            f"connect({option})",
+            lambda value: Hindsight.connect(
+                **{"url": url, "token": None, "timeout_s": 60.0, option: value}
+            ).close(),
+        )
+
+
 @pytest.mark.promise("Every error says what to do.")
 def test_every_method_and_argument_is_tried() -> None:
     """The table above contains every parameter of every public method; a new one must be added."""
@@ -393,6 +409,7 @@ def test_every_method_and_argument_is_tried() -> None:
             missing += [f"{prefix}{verb}({name})" for name in names if f"{prefix}{verb}({name})" not in VERBS]
     assert missing == []
     assert [*inspect.signature(Hindsight.open).parameters] == ["path", *OPENING]
+    assert [*inspect.signature(Hindsight.connect).parameters] == CONNECTING
 
 
 @pytest.mark.promise("Every error says what to do.")
@@ -412,6 +429,10 @@ def test_every_method_and_argument_is_tried() -> None:
         (lambda bank: bank.recall("x", min_scores={"semantic": 10**400}), "min_scores.semantic: 1000.* is not a number from -1"),
         (lambda bank: bank.recall("x", window=(1,)), r"window: \(1,\) is not \(start, end\)"),
         (lambda bank: bank.archive.export("a\ud800"), "target: it is not a valid file name"),
+        (lambda bank: Hindsight.connect("localhost:8888"), "url: 'localhost:8888' is not an HTTP address. Pass the \"http://HOST:PORT\""),
+        (lambda bank: Hindsight.connect("http://localhost:port"), "url: .* is not an HTTP address"),
+        (lambda bank: Hindsight.connect("http://localhost", token="é"), "token: it contains characters other than visible ASCII"),  # noqa: S106 - the mistake
+        (lambda bank: Hindsight.connect("http://localhost", timeout_s=0), "timeout_s: 0 is not a time limit in seconds"),
         (lambda bank: Hindsight.open("a\ud800"), "path: it is not a valid file name"),
         (lambda bank: bank.profile.set(5), "profile: it is int. Pass a BankProfile"),
         (lambda bank: bank.entities.undo("x"), "change_id: 'x' is not a whole number"),

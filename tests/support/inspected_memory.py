@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
+import opinionated_banks
 from opinionated_banks import Agent, assessing
 
+import hindsight_integrations
 from hindsight_integrations import Hindsight, HindsightConfig, RetainItem
 from hindsight_integrations.config import ObservationConfig, OpinionConfig
 
@@ -38,7 +42,8 @@ DEEDS = [
 ]
 THINGS = ["coffee", "books", "groceries", "train tickets"]
 OPINION = "I think that Ada Brandt is a good speaker, because her talks are well attended."
-MOST_A_COMMIT = 100
+ASSESSED = 100  # facts, as evidence for or against the opinion: enough to see it move
+BATCH = 1_000  # items per commit; every commit waits for the disk and refreshes the indexes
 
 
 def facts() -> Iterator[tuple[datetime, dict[str, Any]]]:
@@ -64,28 +69,53 @@ def verdict(_: str, fact: str) -> tuple[str, str]:
     return ("weaken", "mild") if "was ill" in fact else ("neutral", "mild")
 
 
-def build(path: Path, memories: int = MEMORIES) -> None:
+def build(path: Path) -> None:
     """Create the memory in a new directory, in a bank named locomo."""
     config = HindsightConfig(observations=ObservationConfig("off"), opinions=OpinionConfig(delay_s=0.0))
     agent = Agent({"assess_evidence": assessing(verdict)})
     with Hindsight.open(path, config=config, model=agent) as hindsight:
         bank = hindsight.bank("locomo")
-        told = {"what": OPINION, "fact_type": "opinion", "confidence": 0.6, "sources": ["o"],
-                "entities": [{"text": "Ada Brandt", "type": "PERSON"}]}  # fmt: skip
+        stated = {"what": OPINION, "fact_type": "opinion", "confidence": 0.6, "sources": ["o"],
+                  "entities": [{"text": "Ada Brandt", "type": "PERSON"}]}  # fmt: skip
         opinion = {"id": "o", "role": "assistant", "content": OPINION, "timestamp": FIRST - timedelta(days=1)}
-        bank.retain([opinion], thread="opinions", facts=[told])
-        told_facts = facts()
-        for batch in range(memories // MOST_A_COMMIT):
-            items = []
-            for place in range(MOST_A_COMMIT):
-                at, fact = next(told_facts)
-                message = {"id": f"m{batch}-{place}", "content": fact["what"], "timestamp": at}
-                items.append(RetainItem([message], "days", facts=[{**fact, "sources": [message["id"]]}]))
-            bank.retain_many(items)
-            if batch == 0:  # enough evidence to change the opinion visibly
-                bank.tasks.settle()
+        bank.retain([opinion], thread="opinions", facts=[stated])
+        items = [
+            RetainItem(
+                [{"id": f"m{number}", "content": fact["what"], "timestamp": at}],
+                "days",
+                facts=[{**fact, "sources": [f"m{number}"]}],
+            )
+            for number, (at, fact) in enumerate(islice(facts(), MEMORIES))
+        ]
+        bank.retain_many(items[:ASSESSED])
+        bank.tasks.settle()
+        bank.retain_many(items[ASSESSED:], batch_size=BATCH)
         (first,) = bank.units(types=["world"], limit=1).units
         bank.withdraw(first.id, reason="told by mistake")
+
+
+def cached_memory(folder: Path) -> Path:
+    """Return the memory in a folder, and build it there unless a memory of the same sources exists.
+
+    The inspector reads a memory and does not make it, so changes of the server, the command line and the page keep it.
+    """
+    package = Path(hindsight_integrations.__file__).parent
+    sources = [
+        Path(__file__),
+        Path(opinionated_banks.__file__),
+        *(
+            file
+            for file in sorted(package.rglob("*.py"))
+            if file.relative_to(package).parts[0] not in {"server", "cli"}
+        ),
+    ]
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()[:16]
+    memory = folder / digest
+    if not memory.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        build(folder / "unfinished")
+        (folder / "unfinished").rename(memory)
+    return memory
 
 
 class Inspector:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NoReturn
@@ -13,8 +14,11 @@ import numpy as np
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
 from hindsight_integrations.bank.entities import entities_named, entity_named
+from hindsight_integrations.bank.open_banks import OpenBanks
 from hindsight_integrations.bank.unit_changes import stored_unit
+from hindsight_integrations.config import RetentionConfig
 from hindsight_integrations.errors import (
+    BankNotFound,
     InvalidRequest,
     LedgerFailed,
     LedgerUnreachable,
@@ -40,6 +44,7 @@ from hindsight_integrations.model.erasure import (
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind
+from hindsight_integrations.services import Services
 from hindsight_integrations.validation.arguments import checked_unit_id
 
 _MINE = re.compile(r"(?:my|our|mein|meine[nmrs]?|unser|unsere[nmrs]?|mi|mis|nuestr[oa]s?)\b", re.IGNORECASE)
@@ -326,3 +331,13 @@ def forget_expired(bank: BankContext) -> int:
     ages |= {tag: timedelta(days=days) for tag, days in settings.tags.items()}
     chosen = (Erasure(before=now - age, tags=(tag,) if tag else ()) for tag, age in ages.items())
     return sum(len(erased(bank, erasure).unit_ids) for erasure in chosen)
+
+
+async def forget_expired_everywhere(services: Services, banks: OpenBanks) -> None:
+    """Erase memories past their retention period, in all banks."""
+    if services.config.retention == RetentionConfig():
+        return
+    for header in await services.workers.read(services.ledger.banks):
+        with suppress(BankNotFound):  # the bank was forgotten after the names were read
+            context = BankContext(header, banks, services)
+            await context.services.workers.write(forget_expired, context)

@@ -130,6 +130,7 @@ def _span(name: str, bank: str) -> Iterator[Callable[[dict[str, int]], Any]]:
 
 
 LARGEST_PAGE = 10_000
+MOST_SKIPPED = 10_000_000
 # Page size of `iterate_units`: limits memory use, but each page costs the computation of its masks.
 UNITS_A_PAGE = 1_000
 
@@ -151,6 +152,7 @@ class ListingVerbs(BankVerbs):
         include_invalidated: bool = False,
         newest_first: bool = False,
         limit: int = 100,
+        offset: int = 0,
         cursor: str | None = None,
     ) -> UnitPage:
         """List every matching memory, page by page, ordered by time of the event (else of the mention), oldest first.
@@ -172,6 +174,8 @@ class ListingVerbs(BankVerbs):
             include_invalidated: also list invalid memories; with `as_of`, all memories mentioned by then.
             newest_first: reverse the order.
             limit: maximum number of memories per page, up to 10,000.
+            offset: number of matching memories to skip, up to 10,000,000. Unlike a cursor, it counts memories that were added
+                since the previous page.
             cursor: cursor from the previous page; None for the first page.
 
         Raises:
@@ -191,13 +195,14 @@ class ListingVerbs(BankVerbs):
             newest_first=bool(newest_first),
         )
         most = checked_count(limit, "limit", most=LARGEST_PAGE)
+        skipped = checked_count(offset, "offset", least=0, most=MOST_SKIPPED)
         async with self._context.viewing() as view:
             mentioning = None
             if entity is not None:
                 entity_id, mentioning = await read(self._mentioning, checked_text(entity, "entity", MAX_NAME))
                 wanted = replace(wanted, entity=entity_id)
             after = None if cursor is None else place_of(cursor, self._context.name, wanted)
-            return await read(find_page, view, wanted, mentioning, after=after, limit=most)
+            return await read(find_page, view, wanted, mentioning, after=after, offset=skipped, limit=most)
 
     async def iterate_units(
         self,

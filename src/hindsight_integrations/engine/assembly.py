@@ -178,7 +178,7 @@ class AsyncHindsight(Engine):
             timeout_s: maximum seconds to wait for the answer to a call.
 
         Raises:
-            InvalidRequest: the address or the token is invalid.
+            InvalidRequest: the address, the token or the time limit is invalid.
             LedgerUnreachable: no server answers at this address. Later calls raise it too if the server cannot be reached or
                 is busy; reads are first retried a few times.
             AccessDenied: the token is missing or unknown. Later calls raise it for banks that the token does not grant access to.

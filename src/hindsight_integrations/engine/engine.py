@@ -16,10 +16,9 @@ from typing import Self
 
 from hindsight_integrations.bank import AsyncMemoryBank, BankContext, OpenBanks, check_writable
 from hindsight_integrations.bank.items import settle_items
-from hindsight_integrations.bank.maintenance import forget_expired
+from hindsight_integrations.bank.maintenance import forget_expired_everywhere
 from hindsight_integrations.bank.tasks import TaskRun
 from hindsight_integrations.concurrency.workers import HeardWorkers, Workers
-from hindsight_integrations.config import RetentionConfig
 from hindsight_integrations.engine.health import (
     Health,
     bank_health,
@@ -175,7 +174,7 @@ class Engine:
                 progress(run.settled)
 
         await self._settle_items()
-        await self._forget_expired()
+        await forget_expired_everywhere(self._services, self._banks)
         until = Until.NOTHING_WAITS if wait else Until.NOTHING_IS_DUE
         await Draining(self._services, self._banks, ended, early=True).run(until)
         return settled
@@ -187,16 +186,6 @@ class Engine:
             with suppress(BankNotFound):  # the bank was forgotten after the names were read
                 header = await services.workers.read(services.ledger.bank, name)
                 await settle_items(BankContext(header, self._banks, services))
-
-    async def _forget_expired(self) -> None:
-        """Erase memories past their retention period, in all banks."""
-        services = self._services
-        if services.config.retention == RetentionConfig():
-            return
-        for header in await services.workers.read(services.ledger.banks):
-            with suppress(BankNotFound):  # the bank was forgotten after the names were read
-                context = BankContext(header, self._banks, services)
-                await context.services.workers.write(forget_expired, context)
 
     async def forget_bank(self, name: str) -> ForgetReceipt:
         """Erase a whole bank: its memories, its profile with history, and its indexes with their files.

@@ -24,6 +24,7 @@ from hindsight_integrations.bank import AsyncMemoryBank
 from hindsight_integrations.bank.archive import AsyncArchive
 from hindsight_integrations.bank.context import BankVerbs
 from hindsight_integrations.bank.items import AsyncItems, Condition
+from hindsight_integrations.config import check_seconds
 from hindsight_integrations.engine.engine import ENGINES, Engine
 from hindsight_integrations.errors import (
     EngineClosed,
@@ -75,6 +76,7 @@ class Connection:
         import httpx
 
         self.url = checked_url(url)
+        check_seconds("timeout_s", timeout_s)
         headers = {"Authorization": f"Bearer {_checked_token(token)}"} if token is not None else {}
         # Shorter than the 30 s after which the server closes idle connections.
         limits = httpx.Limits(max_connections=CONNECTIONS, keepalive_expiry=10)
@@ -82,7 +84,11 @@ class Connection:
         self._client = httpx.Client(base_url=self.url, headers=headers, limits=limits, timeout=timeout)
         self._threads = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="hindsight-connection")
         self._ended = ""
-        server = self.call_now("info", {})
+        try:
+            server = self.call_now("info", {})
+        except HindsightError:
+            self.close()
+            raise
         self.worker, self.read_only = WorkerMode(server["worker"]), bool(server["read_only"])
 
     @property
@@ -498,10 +504,13 @@ def checked_url(url: object) -> str:
     Raises:
         InvalidRequest: the value is not an HTTP address.
     """
+    import httpx
+
+    with suppress(httpx.InvalidURL, UnicodeEncodeError):
+        if isinstance(url, str) and (address := httpx.URL(url)).scheme in ("http", "https") and address.host:
+            return url.rstrip("/")
     remedy = 'Pass the "http://HOST:PORT" of a `hindsight-memory serve` process.'
-    if not isinstance(url, str) or not url.startswith(("http://", "https://")) or not url.partition("://")[2]:
-        raise InvalidRequest("url", f"{shown(url)} is not an HTTP address", remedy)
-    return url.rstrip("/")
+    raise InvalidRequest("url", f"{shown(url)} is not an HTTP address", remedy)
 
 
 def _checked_token(token: object) -> str:

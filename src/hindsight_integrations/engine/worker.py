@@ -14,6 +14,7 @@ from pathlib import Path
 from traceback import extract_tb
 
 from hindsight_integrations.bank import BankContext, OpenBanks
+from hindsight_integrations.bank.maintenance import forget_expired_everywhere
 from hindsight_integrations.bank.tasks import (
     AT_THEIR_TIME,
     LEASE,
@@ -288,6 +289,8 @@ logger = logging.getLogger("hindsight_integrations")
 FIRST_REST, LONGEST_REST, LONGEST_WITHOUT_SERVER = 1.0, 60.0, 5.0
 """Seconds until the worker restarts after a failure of its own, such as a full disk; doubled after each failure."""
 
+RETENTION = 3_600.0  # seconds between erasures of memories older than `RetentionConfig` allows
+
 
 class Worker:
     """Runs a `Draining` on its own thread and event loop until it is stopped.
@@ -302,7 +305,7 @@ class Worker:
     def __init__(self, services: Services, banks: OpenBanks) -> None:
         self._wakeups = Wakeups()
         self._draining = Draining(services, banks, self._ended, wakeups=self._wakeups)
-        self._banks = banks
+        self._services, self._banks = services, banks
         self._failures = 0
         self._problem = self._failed = ""
         self._thread = threading.Thread(target=self._serve, name="hindsight-worker", daemon=True)
@@ -354,7 +357,7 @@ class Worker:
     async def _supervised(self) -> None:
         self._wakeups.listen()
         while not self._wakeups.stopped:
-            erasing = asyncio.create_task(self._apply_erasures())
+            erasing = asyncio.gather(self._apply_erasures(), self._apply_retention())
             # Catches every exception, so that the worker never ends without a report.
             (outcome,) = await asyncio.gather(self._draining.run(Until.STOPPED), return_exceptions=True)
             erasing.cancel()
@@ -373,6 +376,15 @@ class Worker:
             with suppress(StorageError, EngineClosed):
                 await self._banks.apply_erasures()
             await asyncio.sleep(POLL)
+
+    async def _apply_retention(self) -> None:
+        """Erase expired memories at the start and every hour. A failure is logged, and the next round tries again."""
+        while True:
+            try:
+                await forget_expired_everywhere(self._services, self._banks)
+            except (StorageError, EngineClosed) as error:
+                logger.warning("expired memories were not erased: %s", error)
+            await asyncio.sleep(RETENTION)
 
     async def _rest(self, failure: BaseException) -> None:
         """Log a failure and pause before restarting."""

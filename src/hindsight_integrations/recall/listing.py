@@ -202,7 +202,13 @@ def _seal(packed: bytes, bank: str, wanted: UnitFilter) -> bytes:
 
 
 def find_page(
-    view: BankView, wanted: UnitFilter, mentioning: IntArray | None, *, after: PageEnd | None, limit: int
+    view: BankView,
+    wanted: UnitFilter,
+    mentioning: IntArray | None,
+    *,
+    after: PageEnd | None,
+    offset: int,
+    limit: int,
 ) -> UnitPage:
     """Return the next matching units, ordered by start, then by row id, or in reverse, without ranking.
 
@@ -211,6 +217,7 @@ def find_page(
         wanted: the filters.
         mentioning: row ids of the units that mention the requested entity; None for any.
         after: end of the previous page.
+        offset: number of units to skip.
         limit: maximum number of units.
     """
     columns = view.columns
@@ -225,7 +232,7 @@ def find_page(
         ahead = mask & (~(later | last) if wanted.newest_first else later)
     at = np.flatnonzero(ahead)
     at = at[np.lexsort((columns.ids[at], begins[at]))]
-    at = (at[::-1] if wanted.newest_first else at)[: limit + 1]
+    at = (at[::-1] if wanted.newest_first else at)[offset : offset + limit + 1]
     page, ids = at[:limit], columns.ids[at[:limit]]
     # without damaged units and units erased after the view was created
     stored = view.ledger.units.get(view.bank, ids)

@@ -62,10 +62,20 @@ ALL_BANKS = Access(("*",))
 
 
 class Tokens:
-    """The tokens of a server. Their hashes are compared, so that the time of a check reveals nothing about the tokens."""
+    """The tokens of a server. Their hashes are compared, so that the time of a check reveals nothing about the tokens.
 
-    def __init__(self, tokens: Mapping[str, Access]) -> None:
+    Args:
+        tokens: the banks that each token gives access to.
+        remedy: what the error tells a client whose token is missing or unknown.
+    """
+
+    def __init__(
+        self,
+        tokens: Mapping[str, Access],
+        remedy: str = "Send one of the server's tokens as Authorization: Bearer TOKEN.",
+    ) -> None:
         self._access = {_digest(token): access for token, access in tokens.items()}
+        self._remedy = remedy
 
     @classmethod
     def read(cls, path: Path) -> Tokens:
@@ -106,7 +116,7 @@ class Tokens:
         access = self._access.get(_digest(token.strip())) if kind.lower() == "bearer" else None
         if access is None:
             reason = "the token is unknown" if authorization else "the token is missing"
-            raise AccessDenied(reason, "Send one of the server's tokens as Authorization: Bearer TOKEN.")
+            raise AccessDenied(reason, self._remedy)
         return access
 
 

@@ -41,6 +41,8 @@ from hindsight_integrations.server.gate import Gate, Limits, error_body
 from hindsight_integrations.server.routes import router
 
 STREAMS = "reflect_stream"
+OPEN_PATHS = frozenset({"/health", "/health/live", "/health/ready", "/version"})
+"""Paths that need no token and have no limits, for load balancers."""
 
 STATUS: Mapping[type[HindsightError], int] = {
     InvalidRequest: 400,
@@ -89,8 +91,14 @@ def create_app(
 
     app = FastAPI(title="hindsight-memory", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.banks = Banks(engine)
-    app.add_middleware(Gate, tokens=tokens, limits=limits or Limits())
-    app.add_exception_handler(HindsightError, _failed)
+    app.add_middleware(
+        Gate,
+        tokens=tokens,
+        only_local=tokens is None,
+        is_open=OPEN_PATHS.__contains__,
+        limits=limits or Limits(),
+    )
+    app.add_exception_handler(HindsightError, answer_error)
     app.post(CALL_PATH, response_class=Response)(call_method)
     app.include_router(router)
     return app
@@ -190,7 +198,8 @@ def _json(plain: object) -> str:
     return json.dumps(plain, separators=(",", ":"))
 
 
-async def _failed(request: Request, error: Exception) -> Response:
+async def answer_error(request: Request, error: Exception) -> Response:
+    """Answer a request whose route raised an error of this package."""
     assert isinstance(error, HindsightError)  # noqa: S101 - the handler of this class
     if type(error) is BankNotFound:  # the error's message lists other banks
         error = BankNotFound(error.bank, tuple(filter(request.state.access.includes, error.known)))

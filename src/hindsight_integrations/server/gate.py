@@ -1,4 +1,4 @@
-"""Checks before all routes: tokens, request size, number of concurrent requests, and time limits."""
+"""Checks before the routes of `serve` and the inspector: origin, token, size and number of requests, and time limits."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hindsight_integrations import wire
-from hindsight_integrations.errors import AccessDenied, HindsightError, InvalidRequest
+from hindsight_integrations.errors import AccessDenied, HindsightError, InvalidRequest, shown
 from hindsight_integrations.server.access import ALL_BANKS, Tokens, is_loopback
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-OPEN_PATHS = frozenset({"/health", "/health/live", "/health/ready", "/version"})
-"""Paths that need no token and have no limits, for load balancers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +63,27 @@ class Gate:
 
     Args:
         app: the app.
-        tokens: the tokens; None admits clients on this machine without a token.
+        tokens: the tokens; None admits clients without a token.
+        only_local: whether to answer only requests that name this machine as their host.
+        is_open: whether a path has neither checks nor limits.
         limits: the limits.
     """
 
-    def __init__(self, app: App, tokens: Tokens | None, limits: Limits) -> None:
-        self._app, self._tokens, self._limits, self._running = app, tokens, limits, 0
+    def __init__(
+        self,
+        app: App,
+        *,
+        tokens: Tokens | None,
+        only_local: bool,
+        is_open: Callable[[str], bool],
+        limits: Limits,
+    ) -> None:
+        self._app, self._tokens, self._only_local, self._is_open = app, tokens, only_local, is_open
+        self._limits, self._running = limits, 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http" or scope["path"] in OPEN_PATHS:
+        if scope["type"] != "http" or self._is_open(scope["path"]):
             await self._app(scope, receive, send)
             return
         try:
@@ -87,7 +95,7 @@ class Gate:
         headers = {
             name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
         }
-        _check_origin(headers, tokens=self._tokens is not None)
+        _check_origin(headers, only_local=self._only_local)
         try:
             access = self._tokens.access(headers.get("authorization")) if self._tokens else ALL_BANKS
         except AccessDenied as error:
@@ -153,7 +161,7 @@ class Gate:
             raise Refused(504, problem) from None
 
 
-def _check_origin(headers: dict[str, str], *, tokens: bool) -> None:
+def _check_origin(headers: dict[str, str], *, only_local: bool) -> None:
     """Reject requests that a page of another site sends through the user's browser."""
     host = headers.get("host", "")
     try:
@@ -163,13 +171,11 @@ def _check_origin(headers: dict[str, str], *, tokens: bool) -> None:
         )
     except ValueError:  # for example, an IPv6 address without a closing bracket
         raise Refused(400, "the Host or Origin header is not a valid address.") from None
-    if origin != host:
+    if origin != host or headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
         raise Refused(403, "requests from pages of other sites are refused.")
-    if not tokens and not is_loopback(name):
-        raise Refused(
-            403,
-            f"a server without tokens answers only to localhost, not to {host!r}. Start it with --tokens.",
-        )
+    if only_local and not is_loopback(name):
+        problem = f"only requests to localhost are answered, not to {shown(host)}. Use localhost, or serve with --tokens."
+        raise Refused(403, problem)
 
 
 async def _answer(send: Send, refused: Refused) -> None:

@@ -8,7 +8,6 @@ rejected.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -20,20 +19,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import uvicorn
-from fastapi import APIRouter, Body, Depends, FastAPI, Query, Request, Response
+from fastapi import APIRouter, Body, Depends, FastAPI, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.staticfiles import StaticFiles
 from pydantic_core import to_json
 
 from hindsight_integrations.bank import AsyncMemoryBank
 from hindsight_integrations.engine.assembly import AsyncHindsight
 from hindsight_integrations.errors import (
-    BankNotFound,
-    EngineClosed,
     HindsightError,
     InvalidRequest,
-    StorageError,
 )
 from hindsight_integrations.model.aggregates import RecordEntry, total
 from hindsight_integrations.model.entities import Entity
@@ -45,11 +40,12 @@ from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.rows import unit_row
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.prompts.recalled import memories_block, memory_line
-from hindsight_integrations.server.app import listening_socket
+from hindsight_integrations.server.access import ALL_BANKS, Tokens
+from hindsight_integrations.server.app import answer_error, listening_socket
+from hindsight_integrations.server.gate import Gate, Limits
 from hindsight_integrations.validation.options import PROMPT_DEFAULTS, SEARCH_DEFAULTS
 
 ASSETS = Path(__file__).parent / "assets"
-HOSTS = ["127.0.0.1", "localhost"]
 PAGE = 50  # number of memories per page of a list
 SEARCHED = 50  # number of memories that a search shows
 # number of memories that a search for one entity reads, because recall cannot filter by entity
@@ -105,16 +101,25 @@ def inspector_app(engine: AsyncHindsight, *, token: str, write: bool = False) ->
     app.add_api_route("/api/{path:path}", _unknown, methods=["GET", "POST"])
     app.mount("/", StaticFiles(directory=ASSETS, html=True))
 
+    app.add_middleware(
+        Gate,
+        tokens=Tokens(
+            {token: ALL_BANKS},
+            "Open the address that `hindsight-memory inspect` printed when it was started.",
+        ),
+        only_local=True,
+        is_open=lambda path: not path.startswith("/api/"),  # the page itself contains no memory
+        limits=Limits(body=LARGEST_BODY),
+    )
+
     @app.middleware("http")
-    async def guard(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
-        refused = _refusal(request, token) if request.url.path.startswith("/api/") else None
-        response = refused or await following(request)
+    async def harden(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
+        response = await following(request)
         response.headers.update(HEADERS)
         response.headers.setdefault("Cache-Control", "no-cache")
         return response
 
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=HOSTS)
-    app.add_exception_handler(HindsightError, _failed)
+    app.add_exception_handler(HindsightError, answer_error)
     app.add_exception_handler(RequestValidationError, _misread)
     return app
 
@@ -142,7 +147,9 @@ def serve_inspector(
     """
     token = secrets.token_urlsafe(24)
     app = inspector_app(engine, token=token, write=write)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=5)
+    )
     with listening_socket("127.0.0.1", port) as listening:
         # The token is in the fragment, which is not sent to servers and not logged by them.
         opened(f"http://127.0.0.1:{listening.getsockname()[1]}/#token={token}")
@@ -150,57 +157,19 @@ def serve_inspector(
             server.run(sockets=[listening])
 
 
-def _refusal(request: Request, token: str) -> Response | None:
-    """Reject a call that does not come from the page: from another site, without the token, or with a huge body."""
-    headers = request.headers
-    own = f"{request.url.scheme}://{headers.get('host', '')}"
-    if headers.get("origin", own) != own or headers.get("sec-fetch-site", "none") not in {
-        "none",
-        "same-origin",
-    }:
-        return _error(403, "CrossSite", "Other pages may not call the inspector. Open its own address.")
-    sent = headers.get("authorization", "").removeprefix("Bearer ")
-    if not hmac.compare_digest(sent.encode(), token.encode()):
-        reason = "The token is missing or wrong. Open the address that `hindsight-memory inspect` printed."
-        return _error(401, "WrongToken", reason)
-    length = headers.get("content-length", "0")
-    if "transfer-encoding" in headers or not length.isdecimal() or int(length) > LARGEST_BODY:
-        return _error(
-            413, "TooLarge", f"A request must state its length and have at most {LARGEST_BODY:,} bytes."
-        )
-    return None
-
-
-def _answer(document: object, status: int = 200) -> Response:
-    headers = {"Cache-Control": "no-store"}
-    return Response(to_json(document), status, headers, media_type="application/json")
-
-
-def _error(status: int, kind: str, message: str) -> Response:
-    return _answer({"error": kind, "message": message}, status)
+def _answer(document: object) -> Response:
+    return Response(to_json(document), headers={"Cache-Control": "no-store"}, media_type="application/json")
 
 
 async def _unknown() -> Response:
-    return _error(404, "UnknownCall", "This call does not exist. Reload the page.")
+    raise HTTPException(404, "This call does not exist. Reload the page.")
 
 
-async def _failed(_: Request, error: Exception) -> Response:
-    match error:
-        case BankNotFound():
-            status = 404
-        case InvalidRequest():
-            status = 400
-        case StorageError() | EngineClosed():
-            status = 503
-        case _:
-            status = 502
-    return _error(status, type(error).__name__, str(error))
-
-
-async def _misread(_: Request, error: Exception) -> Response:
+async def _misread(request: Request, error: Exception) -> Response:
     problems = error.errors() if isinstance(error, RequestValidationError) else ()
-    said = "; ".join(f"{problem['loc'][-1]}: {problem['msg']}" for problem in problems)
-    return _error(400, "InvalidRequest", f"{said}. Correct the field.")
+    fields = ", ".join(str(problem["loc"][-1]) for problem in problems)
+    reasons = "; ".join(problem["msg"] for problem in problems)
+    return await answer_error(request, InvalidRequest(fields, reasons, "Correct it."))
 
 
 async def _bank(request: Request, bank: str) -> AsyncMemoryBank:

@@ -24,6 +24,7 @@ from hindsight_integrations import (
     RetainItem,
     RetainResult,
 )
+from hindsight_integrations.bank.reading import MOST_SKIPPED
 from hindsight_integrations.model.profile import Character
 from hindsight_integrations.model.recalled import RecalledChunk
 from hindsight_integrations.server.access import Access
@@ -344,28 +345,30 @@ async def list_memories(
     document_id: str | None = None,
     state: Literal["valid", "invalidated"] | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    offset: Annotated[int, Query(ge=0)] = 0,
+    offset: Annotated[int, Query(ge=0, le=MOST_SKIPPED)] = 0,
 ) -> dict[str, Any]:
-    """List memories, most recently mentioned first."""
+    """List memories, newest first, by the time of the event or, without one, of the mention."""
     bank = await _bank(bank_id, access, banks)
-    units = bank.iterate_units(
-        entity=entity_id,
-        types=[type] if type else list(FactType),
-        tags=tags or (),
-        tags_match=tags_match,
-        include_invalidated=state == "invalidated",
-    )
-    words = (q or "").casefold()
-    matching = [
-        unit
-        async for unit in units
-        if words in unit.text.casefold()
-        and document_id in (None, unit.document_id)
-        and (state != "invalidated" or unit.closed_at is not None)
-    ]
-    matching.sort(key=lambda unit: unit.mentioned_at, reverse=True)
-    page = [_unit(unit) for unit in matching[offset : offset + limit]]
-    return {"items": page, "total": len(matching), "limit": limit, "offset": offset}
+    filters: dict[str, Any] = {
+        "entity": entity_id,
+        "types": [type] if type else list(FactType),
+        "tags": tags or (),
+        "tags_match": tags_match,
+    }
+    closed = state == "invalidated"
+    if q or document_id or closed:  # filters that `units` does not have
+        matching = [
+            unit
+            async for unit in bank.iterate_units(**filters, include_invalidated=closed)
+            if (q or "").casefold() in unit.text.casefold()
+            and document_id in (None, unit.document_id)
+            and (unit.closed_at is not None or not closed)
+        ]
+        units, total = matching[::-1][offset : offset + limit], len(matching)
+    else:
+        page = await bank.units(**filters, newest_first=True, limit=limit, offset=offset)
+        units, total = list(page.units), page.total
+    return {"items": [_unit(unit) for unit in units], "total": total, "limit": limit, "offset": offset}
 
 
 @router.post(PREFIX + "/{bank_id}/memories/recall")

@@ -11,8 +11,11 @@ all runs use the same. For each size, in one bank on Chroma, Lucene, rustworkx a
 - alternating with the recalls, one real query embedding and one plain Chroma query (k = 100) on the same
   collection, which is the cost of a vector store alone. The ratio compares the whole recall, with embedding,
   with these two;
-- in a new process, the time from opening to the first answer, cold, and with imports, model and JVM warm; and
-  resident and anonymous memory after 200 questions.
+- in a new process, the time from opening to the first answer, cold, and with imports, model and JVM warm;
+  resident and anonymous memory after 200 questions; and disk space;
+- in a copy of the bank, turns of two facts, without embedding (`turn_speed` shows their stages).
+
+A last table has one row per size, as in docs/benchmarks.md.
 
 `--keep` keeps the banks, and measures existing ones without filling them again; `--batch 5000` fills a
 million facts faster. `--banks` repeats the measurement with this many banks open; `--deadline` measures how
@@ -31,6 +34,7 @@ import cProfile
 import json
 import platform
 import pstats
+import shutil
 import sys
 import time
 from collections import defaultdict
@@ -61,6 +65,7 @@ EMBEDDING = "embed query"  # the stage that is not counted
 QUESTION = "What did Alice Example say about moving the weekly meeting to Lisbon in May 2024?"
 
 
+FACTS_A_TURN, WARM_TURNS = 2, 20
 SMALL = 5  # number of facts in a small bank
 
 
@@ -90,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     embedding = percentiles(milliseconds(lambda: embedder.embed_query(QUESTION), 30))
     print(f"one real query embedding ({embedder.identity.name}): {_spell(embedding)}")
     sizes = [_apart(size, options) for size in options.sizes]
+    _print_costs(sizes)
     deadlines = deadline.measured() if options.deadline else []
     if deadlines:
         deadline.show(deadlines)
@@ -131,7 +137,7 @@ def _apart(size: int, options: argparse.Namespace) -> dict[str, Any]:
     with TemporaryDirectory(prefix="speed-", ignore_cleanup_errors=True) as temporary:
         folder = str(options.keep / str(size) if options.keep else temporary)
         found: dict[str, Any] = {}
-        for work in (measure, reopen):
+        for work in (measure, reopen, turns):
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
                 found |= pool.submit(work, size, folder, options).result()
     _print(found)
@@ -141,6 +147,23 @@ def _apart(size: int, options: argparse.Namespace) -> dict[str, Any]:
 def reopen(size: int, folder: str, _: argparse.Namespace) -> dict[str, Any]:
     """Measure the opening of a filled bank in a new process."""
     return {"open": opening.opened(folder, BANK, World(size).questions(opening.QUESTIONS))}
+
+
+def turns(size: int, folder: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Measure turns in a copy of the bank, so that a kept bank stays as it is."""
+    embedder, first = SyntheticEmbedder(), size + FACTS_A_TURN * WARM_TURNS
+    end = first + FACTS_A_TURN * options.queries
+    spent = []
+    with TemporaryDirectory(prefix="speed-turns-", ignore_cleanup_errors=True) as temporary:
+        copy = Path(temporary) / "bank"
+        shutil.copytree(folder, copy)
+        with Hindsight.open(copy, embeddings=embedder, reranker=None, config=HindsightConfig()) as hindsight:
+            bank = hindsight.bank(BANK)
+            for batch in World(end).batches(FACTS_A_TURN, begin=size, end=end):
+                embedding = embedder.seconds
+                took, _ = timed(bank.retain, batch.messages, facts=batch.facts, thread="turns")
+                spent.append(took - 1000 * (embedder.seconds - embedding))
+    return {"turn_ms": percentiles(spent[WARM_TURNS:])}
 
 
 def measure(size: int, folder: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -307,6 +330,23 @@ def _print(found: dict[str, Any]) -> None:
         for name, value in retained["stages_ms_per_fact"].items():
             print(f"    {name:26} {value:.2f} ms a fact")
     opening.show(found["open"])
+    print(f"  turn of {FACTS_A_TURN} facts              {_spell(found['turn_ms'])}")
+
+
+def _print_costs(sizes: Sequence[dict[str, Any]]) -> None:
+    """Print one row per size, in Markdown."""
+    print(
+        "\n| memories | disk | memory after 200 questions | start, cold / warm | question, p50 / p95 | turn, p50 / p95 |"
+    )
+    print("|---|---|---|---|---|---|")
+    for found in sizes:
+        opening_, recall, turn = found["open"], found["recall"]["total"]["all"], found["turn_ms"]
+        print(
+            f"| {found['facts']:,} | {sum(opening_['disk_mb'].values()):,} MB "
+            f"| {opening_['memory_mb']['after_questions']['resident']:,} MB "
+            f"| {opening_['cold_s']} / {opening_['warm_s']} s | {recall['p50']:.1f} / {recall['p95']:.1f} ms "
+            f"| {turn['p50']:.1f} / {turn['p95']:.1f} ms |"
+        )
 
 
 if __name__ == "__main__":

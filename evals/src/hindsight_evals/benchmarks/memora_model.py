@@ -10,6 +10,10 @@ records; sums, counts, means and goals compared with the truth; presence and abs
 (Memora 3.5; see below); calls and tokens. The model and the engine never see the truth. `--facts` uses facts
 extracted before.
 
+With `--extract turn|idle|session` each session is followed as a thread: `threads.follow` is called after each
+exchange of two messages, and `tasks.settle` after each session. `--sessions 3,8,21` retains only these sessions
+and counts only their values.
+
 `--answers` is a folder of recordings (docs/models.md, "Record and replay"). A request without an answer is
 written there, and the run ends with the name of its file. Answer it, and run again; or use `--wait SECONDS`
 to wait for the answer. `--go-on` writes all requests at once. This requires that no memories are shown:
@@ -25,6 +29,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hindsight_evals.benchmarks.extraction.model import (
@@ -33,12 +38,22 @@ from hindsight_evals.benchmarks.extraction.model import (
     named_missing,
     with_model_options,
 )
-from hindsight_evals.benchmarks.memora.bank import LIGHT, Facts, all_units, held, retain_session
+from hindsight_evals.benchmarks.memora.bank import (
+    LIGHT,
+    Facts,
+    all_units,
+    held,
+    retain_session,
+    session_messages,
+)
 from hindsight_evals.benchmarks.memora.state import report_state, report_withdrawals
 from hindsight_evals.benchmarks.memora.totals import category_totals, goals_met, question_totals, record_table
 from hindsight_evals.datasets.extracted import load_facts
 from hindsight_evals.datasets.memora import MemoraPersona, MemoraSession, read_memora
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, MemoryUnit, RetainResult
+from hindsight_integrations.config import Extract, ObservationConfig
+
+EXCHANGE = 2  # messages
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -50,21 +65,32 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--name", default="weekly-software_engineer")
     parser.add_argument("--light", action="store_true", help="numpy and FTS5 instead of Chroma and Lucene")
     parser.add_argument("--facts", type=Path, help="a file of extracted facts, instead of a model")
+    parser.add_argument(
+        "--extract", type=Extract, help="follow each session as a thread; turn, idle or session"
+    )
+    parser.add_argument(
+        "--sessions", help="ids of the sessions to retain, separated by commas; all of them without it"
+    )
     add_model_arguments(parser)
     options = parser.parse_args(argv)
     model = None if options.facts else model_of(options, parser)
     facts = load_facts(options.facts) if options.facts else None
     week = read_memora(options.data / f"{options.name}.json")
+    wanted = {int(number) for number in options.sessions.split(",")} if options.sessions else None
+    sessions = [each for each in week.sessions if wanted is None or each.session_id in wanted]
     config = HindsightConfig(storage=LIGHT) if options.light else HindsightConfig()
     config = with_model_options(config, options)
+    if options.extract:  # `settle` would write observations too, which the model would be asked for
+        config = replace(config, observations=ObservationConfig(mode="off"))
     with Hindsight.open(":memory:", model=model, reranker=None, config=config) as engine:
         bank = engine.bank("memora")
-        results = retained(bank, week.sessions, facts, go_on=options.go_on)
+        results = retained(bank, sessions, facts, go_on=options.go_on, extract=options.extract)
         units = {unit.id: unit for unit in all_units(bank)}
-        report_withdrawals(results.items(), {unit.id: unit.text for unit in units.values()})
-        _report_kept(week.sessions, results, units)
+        texts = {unit.id: unit.text for unit in units.values()}
+        report_withdrawals(((number, result) for number, of in results.items() for result in of), texts)
+        _report_kept(sessions, results, units)
         _report_records(bank, week, units.values())
-        report_state(week.sessions, held(bank))
+        report_state(sessions, held(bank))
     if model is not None:
         print("", *model.report(), sep="\n")
 
@@ -75,31 +101,52 @@ def retained(
     facts: Facts | None,
     *,
     go_on: bool,
-) -> dict[int, RetainResult]:
-    """Retain each session that has an answer, with these facts or with the engine's extraction; return the results by session."""
+    extract: Extract | None = None,
+) -> dict[int, list[RetainResult]]:
+    """Retain the sessions, or follow them as threads, one call per exchange.
+
+    Returns:
+        The results by session; sessions without an answer are left out.
+    """
     results = {}
     for session in sessions:
         number = session.session_id
         with named_missing(f"session {number}", go_on=go_on):
-            given = None if facts is None else facts.get(number, ())
-            results[number] = retain_session(bank, session, given)
+            if extract is None:
+                given = None if facts is None else facts.get(number, ())
+                results[number] = [retain_session(bank, session, given)]
+            else:
+                results[number] = _followed(bank, session, extract)
+    return results
+
+
+def _followed(bank: MemoryBank, session: MemoraSession, extract: Extract) -> list[RetainResult]:
+    """Follow a session as a thread, and extract what waits at its end."""
+    messages = session_messages(session)
+    ends = [*range(EXCHANGE, len(messages), EXCHANGE), len(messages)]
+    thread = f"S{session.session_id}"
+    results = [bank.threads.follow(messages[:end], thread=thread, extract=extract) for end in ends]
+    if failed := bank.tasks.settle().failed:
+        raise SystemExit(f"session {session.session_id}: {failed}")
     return results
 
 
 def _report_kept(
-    sessions: Sequence[MemoraSession], results: Mapping[int, RetainResult], units: Mapping[str, MemoryUnit]
+    sessions: Sequence[MemoraSession],
+    results: Mapping[int, Sequence[RetainResult]],
+    units: Mapping[str, MemoryUnit],
 ) -> None:
     """Print what was not kept, what was kept of sessions without memory, and the number of facts."""
     print("\ndropped")
-    for number, result in results.items():
-        for dropped in result.dropped:
+    for number, result in ((number, result) for number, of in results.items() for result in of):
+        for dropped in (*result.dropped, *result.settled.dropped):
             print(f"S{number} {dropped.reason}: {dropped.what!r}")
         for waiting in result.parked:
             print(f"S{number} parked, passage {waiting.chunk}: {waiting.reason}")
     print("\nfacts of sessions with nothing to remember")
     idle = [session.session_id for session in sessions if not _has_memory(session)]
     idle = [number for number in idle if number in results]
-    facts = {number: [units[unit] for unit in results[number].unit_ids] for number in idle}
+    facts = {number: [unit for unit in units.values() if _stems_from(unit, number)] for number in idle}
     for number, kept in facts.items():
         for unit in kept:
             print(f"S{number} {unit.fact_type}: {unit.text}")
@@ -109,6 +156,11 @@ def _report_kept(
     print(f"facts in all: {len(units)} ({', '.join(f'{kind} {n}' for kind, n in types.most_common())})")
     if unanswered := [session.session_id for session in sessions if session.session_id not in results]:
         print(f"sessions without an answer: {unanswered}")
+
+
+def _stems_from(unit: MemoryUnit, number: int) -> bool:
+    """Whether the first source of a unit is a message of this session."""
+    return bool(unit.sources) and unit.sources[0].startswith(f"S{number}:")
 
 
 def _has_memory(session: MemoraSession) -> bool:

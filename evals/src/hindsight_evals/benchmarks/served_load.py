@@ -1,12 +1,13 @@
-"""Latency, memory and completeness of one `hindsight-memory serve` with many clients, killed halfway.
+"""Many clients of one `hindsight-memory serve`, whose server is killed halfway: times, memory, and what was acknowledged.
 
-    hindsight-evals bench served_load [--clients 50] [--banks 20] [--minutes 10] [--light] [--out FILE]
+    hindsight-evals bench served_load [--clients 50] [--banks 20] [--minutes 10] [--workers 0] [--light] [--out FILE]
 
-Clients in five processes use `Hindsight.connect`. Each repeatedly retains a message in its bank and recalls
-it, without a pause, so that the server is always busy. Halfway, the server is killed with SIGKILL and started
-again on the same directory and port; the clients retry until it answers. Printed are turns per second, the
-latencies of retains and recalls before and after the kill, the server's memory ten times during the run, and
-messages that are lost, stored twice or not found by the next recall. `--light` uses exact vectors and FTS5.
+Clients in five processes use `Hindsight.connect`. Each retains a message in its bank and asks for it, again and again, without a
+pause, so that the server is always busy. With `--workers 4`, the clients send their messages to a web service instead: a LangGraph
+graph (recall node, retain node) in four uvicorn workers, which use `Hindsight.connect`. Halfway, the server of the memory is killed
+with SIGKILL and started again on the same directory and port; the clients try again until it answers. Printed are turns per second,
+the times of retains and recalls before and after, the server's memory every tenth of the time, and what is lost, doubled or not
+found at once. `--light` uses exact vectors and FTS5.
 """
 
 from __future__ import annotations
@@ -16,39 +17,52 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import httpx
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, Response
+from langchain_core.messages import HumanMessage
+from langgraph.graph import START, MessagesState, StateGraph
+from pydantic import BaseModel
+
 from hindsight_evals.benchmarks.contention import summary
-from hindsight_integrations import Hindsight, MemoryBank, Message
-from hindsight_integrations.errors import LedgerBusy, LedgerUnreachable, StorageError
+from hindsight_integrations import AsyncHindsight, Hindsight, MemoryBank, Message
+from hindsight_integrations.errors import StorageError
+from hindsight_integrations.langgraph import MemoryState, create_recall_node, create_retain_node
 
 PROCESSES = 5
 LIGHT = {"HINDSIGHT_VECTORS": "exact", "HINDSIGHT_KEYWORDS": "fts5"}
-SAMPLES = 10  # number of samples of the server's memory
-PAUSE_S = 0.2  # seconds before a client retries
+SAMPLES = 10  # of the server's memory
+PAUSE_S = 0.2  # before a client tries again
+PATIENCE_S = 300.0  # until a client gives up on an answer, and the start of the web service fails
+STATEMENT = "Box {} is in the cellar."
 
 
 @dataclass(slots=True)
 class Log:
-    """The observations of some clients.
+    """What a client saw.
 
     Attributes:
-        retained: seconds since the start, and milliseconds, of each acknowledged retain.
-        recalled: the same for each recall.
+        retained: seconds since the start, and milliseconds, of each retain that was acknowledged.
+        recalled: the same of each recall.
         boxes: the acknowledged boxes, by bank.
         missed: boxes that the next recall did not find.
-        refused: errors that made a client retry, by name.
+        refused: errors that a client answered by trying again, by name.
+        workers: process ids of the workers that answered.
     """
 
     retained: list[tuple[float, float]] = field(default_factory=list)
@@ -56,45 +70,173 @@ class Log:
     boxes: dict[str, list[str]] = field(default_factory=dict)
     missed: list[str] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
+    workers: set[int] = field(default_factory=set)
 
 
-def client(bank: MemoryBank, name: str, began: float, until: float, log: Log) -> None:
-    """Retain and recall until the given time."""
+class Said(BaseModel):
+    """A message to the web service."""
+
+    id: str
+    user: str
+    thread: str
+    text: str
+
+
+def service() -> FastAPI:
+    """Create the app of one worker of the web service; SERVED_URL is the address of the memory's server."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncHindsight.connect(os.environ["SERVED_URL"]) as hindsight:
+            graph = StateGraph(MemoryState, input_schema=MessagesState)
+            graph.add_node("recall", create_recall_node(hindsight, max_tokens=500, on_error="raise"))
+            graph.add_node("retain", create_retain_node(hindsight, roles=("user",), on_error="raise"))
+            graph.add_edge(START, "recall")
+            graph.add_edge("recall", "retain")
+            app.state.graph = graph.compile()
+            yield
+
+    app = FastAPI(lifespan=lifespan)
+
+    @app.post("/chat")
+    async def chat(said: Said) -> dict[str, Any]:
+        config = {"configurable": {"user_id": said.user, "thread_id": said.thread}}
+        message = HumanMessage(said.text, id=said.id)
+        state = await app.state.graph.ainvoke({"messages": [message]}, config)
+        return {"memories": [memory["text"] for memory in state["memories"]], "worker": os.getpid()}
+
+    @app.exception_handler(StorageError)
+    async def unavailable(_: Request, error: Exception) -> Response:
+        return JSONResponse({"detail": str(error)}, 503)
+
+    return app
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """A client's bank, by `Hindsight.connect`."""
+
+    bank: MemoryBank
+    name: str
+
+    def tell(self, box: str, text: str) -> None:
+        """Retain a message."""
+        self.bank.retain([Message(text, "Ann", id=box)], thread=self.name)
+
+    def ask(self, question: str) -> str:
+        """Return what is recalled for a question."""
+        return "\n".join(unit.unit.text for unit in self.bank.recall(question, max_tokens=500).units)
+
+
+@dataclass(frozen=True, slots=True)
+class OverService:
+    """A client of the web service."""
+
+    http: httpx.Client
+    bank: str
+    name: str
+    workers: set[int]
+
+    def tell(self, box: str, text: str) -> None:
+        """Send a message, which the service retains."""
+        self._turn(box, text)
+
+    def ask(self, question: str) -> str:
+        """Return what the service recalls for a question, which it retains too."""
+        return "\n".join(self._turn(f"asked {question}", question))
+
+    def _turn(self, message: str, text: str) -> list[str]:
+        said = Said(id=message, user=self.bank, thread=self.name, text=text)
+        answer = self.http.post("/chat", json=said.model_dump()).raise_for_status().json()
+        self.workers.add(answer["worker"])
+        memories: list[str] = answer["memories"]
+        return memories
+
+
+def client(memory: Direct | OverService, name: str, bank: str, began: float, until: float, log: Log) -> None:
+    """Retain and recall until a moment."""
     number = 0
     while time.time() < until:
         box = f"{name}-{number}"
-        message = Message(f"Box {box} is in the cellar.", "Ann", id=box)
         try:
             started = time.time()
-            bank.retain([message], thread=name)
+            memory.tell(box, STATEMENT.format(box))
             log.retained.append((started - began, (time.time() - started) * 1000))
-            log.boxes.setdefault(bank.name, []).append(box)
+            log.boxes.setdefault(bank, []).append(box)
             number += 1
             started = time.time()
-            found = bank.recall(f"Where is box {box}?", max_tokens=500)
+            recalled = memory.ask(f"Where is box {box}?")
             log.recalled.append((started - began, (time.time() - started) * 1000))
-            if not any(box in item.unit.text for item in found.units):
+            if STATEMENT.format(box) not in recalled:
                 log.missed.append(box)
-        except (LedgerUnreachable, LedgerBusy, StorageError) as error:
+        except (StorageError, httpx.HTTPError) as error:
             log.refused[type(error).__name__] += 1
             time.sleep(PAUSE_S)
 
 
-def clients(url: str, names: Sequence[tuple[str, str]], began: float, until: float) -> list[Log]:
+def clients(
+    url: str, names: Sequence[tuple[str, str]], *, over_service: bool, began: float, until: float
+) -> list[Log]:
     """Run clients, given by name and bank, in threads of this process."""
     logs = [Log() for _ in names]
-    with Hindsight.connect(url) as hindsight, ThreadPoolExecutor(len(names)) as pool:
+    with ExitStack() as stack:
+        memories: list[Direct | OverService]
+        if over_service:
+            http = stack.enter_context(httpx.Client(base_url=url, timeout=PATIENCE_S))
+            memories = [
+                OverService(http, bank, name, log.workers)
+                for (name, bank), log in zip(names, logs, strict=True)
+            ]
+        else:
+            hindsight = stack.enter_context(Hindsight.connect(url))
+            memories = [Direct(hindsight.bank(bank), name) for name, bank in names]
+        pool = stack.enter_context(ThreadPoolExecutor(len(names)))
         running = [
-            pool.submit(client, hindsight.bank(bank), name, began, until, log)
-            for (name, bank), log in zip(names, logs, strict=True)
+            pool.submit(client, memory, name, bank, began, until, log)
+            for memory, (name, bank), log in zip(memories, names, logs, strict=True)
         ]
         for each in running:
             each.result()
     return logs
 
 
+@contextmanager
+def web_service(server: str, workers: int, *, light: bool) -> Iterator[str]:
+    """Run the web service in uvicorn workers; yields its address once it answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "uvicorn",
+        "hindsight_evals.benchmarks.served_load:service",
+        "--factory",
+        "--log-level",
+        "warning",
+    ]
+    environment = os.environ | {"SERVED_URL": server} | (LIGHT if light else {})
+    with subprocess.Popen(
+        [*command, "--workers", str(workers), "--port", str(port)], env=environment
+    ) as process:
+        try:
+            url = f"http://127.0.0.1:{port}"
+            deadline = time.monotonic() + PATIENCE_S
+            while True:
+                try:
+                    httpx.get(f"{url}/openapi.json").raise_for_status()
+                    break
+                except httpx.TransportError:
+                    assert process.poll() is None, "the service did not start"
+                    assert time.monotonic() < deadline, "the service does not answer"
+                    time.sleep(PAUSE_S)
+            yield url
+        finally:
+            process.terminate()
+
+
 class Server:
-    """A server of a directory in its own process.
+    """A server of a directory in a process of its own.
 
     Args:
         path: the directory.
@@ -108,7 +250,7 @@ class Server:
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        """Start the server, on the same port as before."""
+        """Start it, on the same port as before."""
         command = [
             sys.executable,
             "-m",
@@ -125,13 +267,13 @@ class Server:
         self.url, self._port = found[0], found[1]
 
     def stop(self, kind: signal.Signals) -> None:
-        """Send the signal and wait for the process to end."""
+        """End it."""
         assert self._process
         self._process.send_signal(kind)
         self._process.wait(120)
 
     def memory_mb(self) -> float:
-        """Return the server's anonymous memory in MB."""
+        """Its anonymous memory."""
         assert self._process
         text = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
         found = re.search(r"RssAnon:\s+(\d+)", text)
@@ -139,13 +281,14 @@ class Server:
 
 
 def boxes_of(bank: MemoryBank) -> Counter[str]:
-    """Count the boxes in a bank's memories, without observations."""
+    """The boxes in a bank's memories, without observations and questions."""
     units = bank.iterate_units(types=("world", "experience"))
-    return Counter(box for unit in units for box in re.findall(r"c\d+-\d+", unit.text))
+    statement = re.compile(STATEMENT.format(r"(c\d+-\d+)"))
+    return Counter(box for unit in units for box in statement.findall(unit.text))
 
 
 def watched(server: Server, began: float, seconds: float) -> list[int]:
-    """Kill and restart the server halfway; return samples of its memory."""
+    """Kill and restart the server halfway; return its memory every tenth of the time."""
     memory = []
     for step in range(1, SAMPLES + 1):
         time.sleep(max(0.0, began + seconds * step / SAMPLES - time.time()))
@@ -157,19 +300,22 @@ def watched(server: Server, began: float, seconds: float) -> list[int]:
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Run the load and return all figures."""
+    """Run the load; return all figures."""
     seconds = options.minutes * 60
     names = [(f"c{number}", f"bank-{number % options.banks}") for number in range(options.clients)]
     with tempfile.TemporaryDirectory() as folder:
         server = Server(Path(folder) / "memory", light=options.light)
         server.start()
-        with (
-            ThreadPoolExecutor(1) as threads,
-            ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool,
-        ):
-            began = time.time() + 5  # leaves time for the imports of the processes
+        with ExitStack() as stack:
+            url = server.url
+            if options.workers:
+                url = stack.enter_context(web_service(url, options.workers, light=options.light))
+            threads = stack.enter_context(ThreadPoolExecutor(1))
+            pool = stack.enter_context(ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")))
+            began = time.time() + 5  # the processes import meanwhile
             watcher = threads.submit(watched, server, began, seconds)
-            work = partial(clients, server.url, began=began, until=began + seconds)
+            until = began + seconds
+            work = partial(clients, url, over_service=bool(options.workers), began=began, until=until)
             parts = [names[number::PROCESSES] for number in range(PROCESSES)]
             logs = [log for part in pool.map(work, parts) for log in part]
             memory = watcher.result()
@@ -188,6 +334,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "clients": options.clients,
         "banks": options.banks,
         "minutes": options.minutes,
+        "workers that answered": len(set().union(*(log.workers for log in logs))),
         "turns a second": round(len(acknowledged) / seconds, 1),
         "retain, first half": times("retained", first=True),
         "retain, second half": times("retained", first=False),
@@ -204,13 +351,14 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the load; print and write the figures; return 1 if anything was lost, stored twice or damaged."""
+    """Run the load, print and write the figures; 1 if anything was lost, doubled or damaged."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--banks", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--workers", type=int, default=0, help="uvicorn workers with LangGraph nodes")
     parser.add_argument("--light", action="store_true", help="exact vectors and FTS5")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args(argv)

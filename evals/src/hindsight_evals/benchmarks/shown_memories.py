@@ -6,9 +6,10 @@
 Simulated lives, or a Memora file with facts extracted before, are retained by session with these facts.
 Before each session that ends something, `nearest_memories` is called for its messages, in the same passages
 as in extraction. A change is found if the passages with its statement show the memory or item that the retain
-then ends. Printed are: the shares found by kind of record for each number of slots, in banks with at least
---fewest memories; the tokens shown with a passage; and, of the changes missed with the first number of slots,
-the share among the candidates of the second request, which are searched for with the words of the fact.
+then ends. Printed are: the shares found by kind of record and by age of the memory, for each number of slots, in
+banks with at least --fewest memories; the tokens shown with a passage; and, of the changes missed with the first
+number of slots, the share among the candidates of the second request, which are searched for with the words of
+the fact.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import argparse
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -42,6 +44,13 @@ from hindsight_integrations.retain.extraction import passages_of
 from hindsight_integrations.retain.prepare import with_memories
 
 CONFIG = HindsightConfig(storage=LIGHT)
+AGES = {
+    "a day": timedelta(days=1),
+    "a week": timedelta(days=7),
+    "a month": timedelta(days=31),
+    "a quarter": timedelta(days=92),
+    "a year": timedelta(days=366),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,7 @@ class Change:
         found: whether it was shown, by number of slots.
         listed: whether the second request would show it.
         held: number of memories in the bank.
+        age: time between the mention of the memory and the session that ended it.
     """
 
     unit: MemoryUnit
@@ -78,6 +88,7 @@ class Change:
     found: Mapping[int, bool]
     listed: bool
     held: int
+    age: timedelta
 
     @property
     def kind(self) -> str:
@@ -85,6 +96,11 @@ class Change:
         if self.document:
             return "document"
         return self.unit.records[0].kind.value if self.unit.records else "no record"
+
+    @property
+    def aged(self) -> str:
+        """The shortest of AGES that is not exceeded."""
+        return next((f"up to {name}" for name, most in AGES.items() if self.age <= most), "older")
 
 
 @dataclass(slots=True)
@@ -154,7 +170,7 @@ async def _measure(episode: Episode, slots: Sequence[int], figures: Figures) -> 
                 unit, by = await bank.get(ended.unit_id), await bank.get(ended.by_unit)
                 if unit.thread != session.id:
                     document = bool(await bank.document_items(unit.id, as_of=session.moment))
-                    figures.changes.append(_change(unit, by, looked, document=document))
+                    figures.changes.append(_change(unit, by, looked, document=document, at=session.moment))
 
 
 async def _look(
@@ -190,7 +206,7 @@ def _candidates(fact: ExtractedFact, session: Session, view: BankView, embedder:
     return frozenset(unit.id for unit in listed)
 
 
-def _change(unit: MemoryUnit, by: MemoryUnit, looked: Looked, *, document: bool) -> Change:
+def _change(unit: MemoryUnit, by: MemoryUnit, looked: Looked, *, document: bool, at: datetime) -> Change:
     found = {
         number: any(
             unit.id in _ids(passage)
@@ -200,7 +216,7 @@ def _change(unit: MemoryUnit, by: MemoryUnit, looked: Looked, *, document: bool)
         for number, passages in looked.passages.items()
     }
     listed = (unit.part_of or unit.id) in looked.candidates.get(by.text, frozenset())
-    return Change(unit, by.text, document, found, listed, looked.held)
+    return Change(unit, by.text, document, found, listed, looked.held, at - unit.mentioned_at)
 
 
 def _ids(passage: Passage) -> set[str]:
@@ -215,10 +231,16 @@ def _print(changes: Sequence[Change], figures: Figures, slots: Sequence[int]) ->
         return
     print(f"{len(changes)} changes, {mean(change.held for change in changes):.0f} memories held (mean)")
     print(f"{'ended':16} changes", *(f"{f'{number} slots':>10}" for number in slots))
-    for kind in (*sorted({change.kind for change in changes}), "all"):
-        own = [change for change in changes if kind in {change.kind, "all"}]
+    kinds = sorted({change.kind for change in changes})
+    ages = [
+        name
+        for name in (*(f"up to {name}" for name in AGES), "older")
+        if any(c.aged == name for c in changes)
+    ]
+    for row in (*kinds, *ages, "all"):
+        own = [change for change in changes if row in {change.kind, change.aged, "all"}]
         shares = (f"{mean(change.found[number] for change in own):10.1%}" for number in slots)
-        print(f"{kind:16} {len(own):7}", *shares)
+        print(f"{row:16} {len(own):7}", *shares)
     print(f"{'tokens a passage':24}", *(f"{mean(figures.tokens[number]):10.0f}" for number in slots))
     missed = [change for change in changes if not change.found[slots[0]]]
     listed = sum(change.listed for change in missed)

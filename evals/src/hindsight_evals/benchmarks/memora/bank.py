@@ -52,17 +52,24 @@ def retain_session(
     moment: datetime | None = None,
 ) -> RetainResult:
     """Retain one session, with extracted facts, or (None) with the engine's extraction."""
-    messages = [
+    timestamp = moment or session.date.isoformat()
+    return bank.retain(
+        session_messages(session), timestamp=timestamp, thread=f"S{session.session_id}", facts=facts
+    )
+
+
+def session_messages(session: MemoraSession) -> list[dict[str, str]]:
+    """Return the messages of a session that have text, dated by its day."""
+    return [
         {
             "role": "user" if turn.speaker == "user_agent" else "assistant",
             "content": turn.message,
             "id": f"S{session.session_id}:{turn.turn}",
+            "timestamp": session.date.isoformat(),
         }
         for turn in session.conversation
         if turn.message.strip()
     ]
-    timestamp = moment or session.date.isoformat()
-    return bank.retain(messages, timestamp=timestamp, thread=f"S{session.session_id}", facts=facts)
 
 
 def all_units(bank: MemoryBank) -> list[MemoryUnit]:
