@@ -53,7 +53,7 @@ from hindsight_evals.datasets.memora import MemoraPersona, MemoraSession, read_m
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, MemoryUnit, RetainResult
 from hindsight_integrations.config import Extract, ObservationConfig
 
-EXCHANGE = 2  # messages
+EXCHANGE = 2  # number of messages per exchange
 
 
 def main(argv: Sequence[str] | None = None) -> None:

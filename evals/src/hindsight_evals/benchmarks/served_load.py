@@ -46,22 +46,23 @@ from hindsight_integrations.langgraph import MemoryState, create_recall_node, cr
 
 PROCESSES = 5
 LIGHT = {"HINDSIGHT_VECTORS": "exact", "HINDSIGHT_KEYWORDS": "fts5"}
-SAMPLES = 10  # of the server's memory
-PAUSE_S = 0.2  # before a client tries again
-PATIENCE_S = 300.0  # until a client gives up on an answer, and the start of the web service fails
+SAMPLES = 10  # number of measurements of the server's memory
+PAUSE_S = 0.2  # seconds before a client repeats a refused request
+# seconds after which a client gives up waiting for an answer, and the start of the web service fails
+PATIENCE_S = 300.0
 STATEMENT = "Box {} is in the cellar."
 
 
 @dataclass(slots=True)
 class Log:
-    """What a client saw.
+    """The results of one client.
 
     Attributes:
-        retained: seconds since the start, and milliseconds, of each retain that was acknowledged.
-        recalled: the same of each recall.
+        retained: for each acknowledged retain, seconds since the start and its milliseconds.
+        recalled: the same for each recall.
         boxes: the acknowledged boxes, by bank.
         missed: boxes that the next recall did not find.
-        refused: errors that a client answered by trying again, by name.
+        refused: number of errors after which the client tried again, by name.
         workers: process ids of the workers that answered.
     """
 
@@ -114,7 +115,7 @@ def service() -> FastAPI:
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """A client's bank, by `Hindsight.connect`."""
+    """A client's bank, used through `Hindsight.connect`."""
 
     bank: MemoryBank
     name: str
@@ -142,7 +143,7 @@ class OverService:
         self._turn(box, text)
 
     def ask(self, question: str) -> str:
-        """Return what the service recalls for a question, which it retains too."""
+        """Return what the service recalls for a question, which the service retains too."""
         return "\n".join(self._turn(f"asked {question}", question))
 
     def _turn(self, message: str, text: str) -> list[str]:
@@ -154,7 +155,7 @@ class OverService:
 
 
 def client(memory: Direct | OverService, name: str, bank: str, began: float, until: float, log: Log) -> None:
-    """Retain and recall until a moment."""
+    """Retain and recall until a given time."""
     number = 0
     while time.time() < until:
         box = f"{name}-{number}"
@@ -202,7 +203,7 @@ def clients(
 
 @contextmanager
 def web_service(server: str, workers: int, *, light: bool) -> Iterator[str]:
-    """Run the web service in uvicorn workers; yields its address once it answers."""
+    """Run the web service in uvicorn workers; yield its address when it answers."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -236,7 +237,7 @@ def web_service(server: str, workers: int, *, light: bool) -> Iterator[str]:
 
 
 class Server:
-    """A server of a directory in a process of its own.
+    """A server of a directory, in a separate process.
 
     Args:
         path: the directory.
@@ -250,7 +251,7 @@ class Server:
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        """Start it, on the same port as before."""
+        """Start the server, on the same port as before."""
         command = [
             sys.executable,
             "-m",
@@ -267,13 +268,13 @@ class Server:
         self.url, self._port = found[0], found[1]
 
     def stop(self, kind: signal.Signals) -> None:
-        """End it."""
+        """End the server."""
         assert self._process
         self._process.send_signal(kind)
         self._process.wait(120)
 
     def memory_mb(self) -> float:
-        """Its anonymous memory."""
+        """Return the server's anonymous memory in MB."""
         assert self._process
         text = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
         found = re.search(r"RssAnon:\s+(\d+)", text)
@@ -281,14 +282,14 @@ class Server:
 
 
 def boxes_of(bank: MemoryBank) -> Counter[str]:
-    """The boxes in a bank's memories, without observations and questions."""
+    """Return the boxes in a bank's memories, without observations and questions."""
     units = bank.iterate_units(types=("world", "experience"))
     statement = re.compile(STATEMENT.format(r"(c\d+-\d+)"))
     return Counter(box for unit in units for box in statement.findall(unit.text))
 
 
 def watched(server: Server, began: float, seconds: float) -> list[int]:
-    """Kill and restart the server halfway; return its memory every tenth of the time."""
+    """Kill and restart the server halfway; return its memory at each tenth of the time."""
     memory = []
     for step in range(1, SAMPLES + 1):
         time.sleep(max(0.0, began + seconds * step / SAMPLES - time.time()))
@@ -312,7 +313,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 url = stack.enter_context(web_service(url, options.workers, light=options.light))
             threads = stack.enter_context(ThreadPoolExecutor(1))
             pool = stack.enter_context(ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")))
-            began = time.time() + 5  # the processes import meanwhile
+            began = time.time() + 5  # time for the processes to import
             watcher = threads.submit(watched, server, began, seconds)
             until = began + seconds
             work = partial(clients, url, over_service=bool(options.workers), began=began, until=until)
@@ -351,7 +352,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the load, print and write the figures; 1 if anything was lost, doubled or damaged."""
+    """Run the load, print and write the figures; return 1 if anything was lost, duplicated or damaged."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
