@@ -99,8 +99,8 @@ class TestBanks:
         assert {unit.bank for unit in ledger.units.get("two", two).values()} == {"two"}
 
     def test_ten_thousand_units_go_through_quickly(self, ledger: Ledger, bank: str) -> None:
-        """A large import and a full load take seconds."""
-        started = time.perf_counter()
+        """A large import and a full load take seconds of this process, however busy the machine is."""
+        started = time.process_time()
         keys = [f"unit {number}" for number in range(10_000)]
         vector = make_vector("any").tobytes()
         units = [replace(with_vector(make_unit(key)), vector=vector) for key in keys]
@@ -116,7 +116,7 @@ class TestBanks:
         assert new.vectors[1].shape == (10_000, DIMENSION)
         assert len(new.graph[1].sources) == 9_999
         assert len(ledger.units.get(bank, new.columns.ids)) == 10_000
-        assert time.perf_counter() - started < 20
+        assert time.process_time() - started < 20
 
     def test_a_closed_ledger_says_so(self, ledger: Ledger, bank: str) -> None:
         """Use after close raises a clear error; closing twice does not."""

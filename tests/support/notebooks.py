@@ -7,6 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
 
+import matplotlib as mpl
+import matplotlib.font_manager  # builds the cache of fonts, which a kernel would report in the notebook
 import nbformat
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import KernelManager
@@ -76,10 +78,11 @@ def in_one_piece(outputs: list[NotebookNode]) -> list[NotebookNode]:
 
 
 def kernel_environment(folder: Path) -> dict[str, str]:
-    """The environment of a kernel: that of the tests without keys, with `folder` as its home."""
+    """The environment of a kernel: the tests' environment without keys, with `folder` as home and the tests' font cache."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(KEYS)}
-    homes = ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "MPLCONFIGDIR")
-    return kept | {name: str(folder / "home") for name in homes} | {"HF_HUB_OFFLINE": "1"}
+    homes = ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR")
+    home = {name: str(folder / "home") for name in homes}
+    return kept | home | {"MPLCONFIGDIR": mpl.get_cachedir(), "HF_HUB_OFFLINE": "1"}
 
 
 def printed(notebook: NotebookNode) -> list[str]:

@@ -1,13 +1,13 @@
-"""Many clients of one `hindsight-memory serve`, whose server is killed halfway: times, memory, and what was acknowledged.
+"""Latency, memory and completeness of one `hindsight-memory serve` with many clients, killed halfway.
 
     hindsight-evals bench served_load [--clients 50] [--banks 20] [--minutes 10] [--workers 0] [--light] [--out FILE]
 
-Clients in five processes use `Hindsight.connect`. Each retains a message in its bank and asks for it, again and again, without a
-pause, so that the server is always busy. With `--workers 4`, the clients send their messages to a web service instead: a LangGraph
+Clients in five processes use `Hindsight.connect`. Each repeatedly retains a message in its bank and recalls it, without a pause,
+so that the server is always busy. With `--workers 4`, the clients send their messages to a web service instead: a LangGraph
 graph (recall node, retain node) in four uvicorn workers, which use `Hindsight.connect`. Halfway, the server of the memory is killed
-with SIGKILL and started again on the same directory and port; the clients try again until it answers. Printed are turns per second,
-the times of retains and recalls before and after, the server's memory every tenth of the time, and what is lost, doubled or not
-found at once. `--light` uses exact vectors and FTS5.
+with SIGKILL and started again on the same directory and port; the clients retry until it answers. Printed are turns per second, the
+latencies of retains and recalls before and after the kill, the server's memory ten times during the run, and messages that are lost,
+stored twice or not found by the next recall. `--light` uses exact vectors and FTS5.
 """
 
 from __future__ import annotations
@@ -46,23 +46,22 @@ from hindsight_integrations.langgraph import MemoryState, create_recall_node, cr
 
 PROCESSES = 5
 LIGHT = {"HINDSIGHT_VECTORS": "exact", "HINDSIGHT_KEYWORDS": "fts5"}
-SAMPLES = 10  # number of measurements of the server's memory
-PAUSE_S = 0.2  # seconds before a client repeats a refused request
-# seconds after which a client gives up waiting for an answer, and the start of the web service fails
-PATIENCE_S = 300.0
+SAMPLES = 10  # number of samples of the server's memory
+PAUSE_S = 0.2  # seconds before a client retries
+PATIENCE_S = 300.0  # seconds until a client gives up on an answer, and the start of the web service fails
 STATEMENT = "Box {} is in the cellar."
 
 
 @dataclass(slots=True)
 class Log:
-    """The results of one client.
+    """The observations of a client.
 
     Attributes:
-        retained: for each acknowledged retain, seconds since the start and its milliseconds.
+        retained: seconds since the start, and milliseconds, of each acknowledged retain.
         recalled: the same for each recall.
         boxes: the acknowledged boxes, by bank.
         missed: boxes that the next recall did not find.
-        refused: number of errors after which the client tried again, by name.
+        refused: errors that made a client retry, by name.
         workers: process ids of the workers that answered.
     """
 
@@ -155,7 +154,7 @@ class OverService:
 
 
 def client(memory: Direct | OverService, name: str, bank: str, began: float, until: float, log: Log) -> None:
-    """Retain and recall until a given time."""
+    """Retain and recall until the given time."""
     number = 0
     while time.time() < until:
         box = f"{name}-{number}"
@@ -237,7 +236,7 @@ def web_service(server: str, workers: int, *, light: bool) -> Iterator[str]:
 
 
 class Server:
-    """A server of a directory, in a separate process.
+    """A server of a directory in its own process.
 
     Args:
         path: the directory.
@@ -268,7 +267,7 @@ class Server:
         self.url, self._port = found[0], found[1]
 
     def stop(self, kind: signal.Signals) -> None:
-        """End the server."""
+        """Send the signal and wait for the process to end."""
         assert self._process
         self._process.send_signal(kind)
         self._process.wait(120)
@@ -282,14 +281,14 @@ class Server:
 
 
 def boxes_of(bank: MemoryBank) -> Counter[str]:
-    """Return the boxes in a bank's memories, without observations and questions."""
+    """Count the boxes in a bank's memories, without observations and questions."""
     units = bank.iterate_units(types=("world", "experience"))
     statement = re.compile(STATEMENT.format(r"(c\d+-\d+)"))
     return Counter(box for unit in units for box in statement.findall(unit.text))
 
 
 def watched(server: Server, began: float, seconds: float) -> list[int]:
-    """Kill and restart the server halfway; return its memory at each tenth of the time."""
+    """Kill and restart the server halfway; return samples of its memory."""
     memory = []
     for step in range(1, SAMPLES + 1):
         time.sleep(max(0.0, began + seconds * step / SAMPLES - time.time()))
@@ -301,7 +300,7 @@ def watched(server: Server, began: float, seconds: float) -> list[int]:
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Run the load; return all figures."""
+    """Run the load and return all figures."""
     seconds = options.minutes * 60
     names = [(f"c{number}", f"bank-{number % options.banks}") for number in range(options.clients)]
     with tempfile.TemporaryDirectory() as folder:
@@ -313,7 +312,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 url = stack.enter_context(web_service(url, options.workers, light=options.light))
             threads = stack.enter_context(ThreadPoolExecutor(1))
             pool = stack.enter_context(ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")))
-            began = time.time() + 5  # time for the processes to import
+            began = time.time() + 5  # leaves time for the imports of the processes
             watcher = threads.submit(watched, server, began, seconds)
             until = began + seconds
             work = partial(clients, url, over_service=bool(options.workers), began=began, until=until)
@@ -352,7 +351,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the load, print and write the figures; return 1 if anything was lost, duplicated or damaged."""
+    """Run the load; print and write the figures; return 1 if anything was lost, stored twice or damaged."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
