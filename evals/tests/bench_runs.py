@@ -1,4 +1,4 @@
-"""Benchmarks started as a reader of the repository would start them."""
+"""Benchmarks started as a user of the repository starts them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 def bench(
     name: str, *arguments: str | Path, timeout: float = 300, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """`hindsight-evals bench NAME ARGUMENTS`, whatever comes of it."""
+    """Run `hindsight-evals bench NAME ARGUMENTS`, successful or not."""
     command = [sys.executable, "-m", "hindsight_evals", "bench", name, *map(str, arguments)]
     return subprocess.run(
         command,
@@ -24,7 +24,7 @@ def bench(
 
 
 def done(name: str, *arguments: str | Path, timeout: float = 300) -> str:
-    """What a benchmark that must succeed prints."""
+    """The output of a benchmark that must succeed."""
     finished = bench(name, *arguments, timeout=timeout)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     return finished.stdout

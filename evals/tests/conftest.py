@@ -1,10 +1,10 @@
-"""What all tests share: no network beyond this machine."""
+"""Shared by all tests: no network beyond this machine."""
 
 from __future__ import annotations
 
 from hypothesis import settings
 from local_network import no_network  # noqa: F401 - a fixture of every test
 
-# How long an example takes says more of the machine than of the code.
+# The run time of an example depends more on the machine than on the code.
 settings.register_profile("busy", deadline=None)
 settings.load_profile("busy")

@@ -1,4 +1,4 @@
-"""Small seed data for tests of the simulator: two manners for each operation, one of them held out."""
+"""Small seed data for tests of the simulator: two phrasings for each operation, one of them held out."""
 
 from __future__ import annotations
 

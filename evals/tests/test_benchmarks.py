@@ -1,4 +1,4 @@
-"""The benchmarks' own arithmetic, and one small run of each script as a reader of the repository would start it."""
+"""The benchmarks' own arithmetic, and one small run of each script."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def data(tmp_path: Path) -> Path:
 def test_coverage_is_the_share_of_evidence_turns_returned(
     returned: list[tuple[str, ...]], share: float
 ) -> None:
-    """Returning one of two evidence turns twice is still half of the answer."""
+    """If one of two evidence turns is returned twice, the coverage is one half."""
     assert coverage.coverage(frozenset({"D1:1", "D1:2"}), returned) == share
 
 
 def test_a_conversation_is_read_with_its_times_and_photos(data: Path) -> None:
-    """Turns must come in order at their session's time, with what a photo shows, or nothing can find them."""
+    """Turns must be in order with their session's time and with their photos' captions, so that they can be found."""
     conversation = dataset.load_conversation(data / "conv-1.json")
     first, second = conversation.sessions[0].messages
     assert first.text == "I painted a lake yesterday. [shares a photo: a blue lake]"
@@ -89,20 +89,20 @@ def test_a_conversation_is_read_with_its_times_and_photos(data: Path) -> None:
 
 
 def test_questions_without_evidence_are_left_out(data: Path) -> None:
-    """A question whose only evidence is a turn that does not exist cannot be scored."""
+    """A question whose evidence consists of turns that do not exist is left out."""
     questions = dataset.load_conversation(data / "conv-1.json").questions
     assert [sorted(question.evidence) for question in questions] == [["D1:1"], ["D2:1", "D2:2"], ["D1:2"]]
 
 
 def test_a_corrected_key_asks_the_same_questions(data: Path) -> None:
-    """Figures by both keys are of one run, so that only the evidence of a corrected question differs."""
+    """Figures by both keys come from one run, so that only the evidence of a corrected question differs."""
     questions = dataset.load_conversation(data / "conv-1.json", audit=data / "audit").questions
     assert [sorted(question.evidence) for question in questions] == [["D1:1"], ["D2:1", "D2:2"], ["D1:2"]]
     assert [sorted(question.audited or ()) for question in questions] == [["D1:1"], ["D2:2"], ["D1:2"]]
 
 
 def _run(*shares: float, reranker: str | None = None) -> dict[str, object]:
-    """A run over one conversation at 256 tokens: ours as given, plain RRF nowhere."""
+    """A run over one conversation at 256 tokens: ours as given, plain RRF finds nothing."""
     outcomes = [
         coverage.Outcome(
             coverage.Mode.TURNS, coverage.System(system), 256, "conv-1", number, Category(4), share, 10
@@ -114,7 +114,7 @@ def _run(*shares: float, reranker: str | None = None) -> dict[str, object]:
 
 
 def test_a_gain_is_told_with_its_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One question of four better by half: 12.5 points, and not sure, for some resamples leave that question out."""
+    """One of four questions improves by half: 12.5 points, and the interval includes 0, because some resamples omit that question."""
     new, old = tmp_path / "new.json", tmp_path / "old.json"
     new.write_text(json.dumps(_run(1.0, 1.0, 0.5, 1.0, reranker="a cross-encoder")))
     old.write_text(json.dumps(_run(0.5, 1.0, 0.5, 1.0)))
@@ -131,7 +131,7 @@ def test_a_gain_is_told_with_its_interval(tmp_path: Path, capsys: pytest.Capture
     [([], "measure both over the same conversations"), (["--key", "audit"], "with --audit DIR")],
 )
 def test_runs_that_cannot_be_compared_say_what_to_do(tmp_path: Path, options: list[str], advice: str) -> None:
-    """A gain over other questions, or by a key that was not read, would be a figure of nothing."""
+    """A gain over other questions, or with another key, is rejected."""
     new, old = tmp_path / "new.json", tmp_path / "old.json"
     new.write_text(json.dumps(_run(1.0, 0.5)))
     old.write_text(json.dumps(_run(1.0)))
@@ -140,7 +140,7 @@ def test_runs_that_cannot_be_compared_say_what_to_do(tmp_path: Path, options: li
 
 
 def test_tables_average_over_questions_and_leave_adversarial_ones_out() -> None:
-    """Each question weighs the same, and category 5 does not count in the summary of categories 1 to 4."""
+    """Each question has the same weight, and category 5 is not in the summary of categories 1 to 4."""
     outcomes = [
         coverage.Outcome(
             coverage.Mode.TURNS, coverage.System(system), 256, "conv-1", number, Category(category), share, 10
@@ -155,14 +155,14 @@ def test_tables_average_over_questions_and_leave_adversarial_ones_out() -> None:
 
 
 def test_every_part_can_be_silenced() -> None:
-    """A part that was renamed or has become a setting would stay on, and seem to earn nothing."""
+    """A part that was renamed or became a setting would stay on, and seem to have no effect."""
     for part in ablation.Part:
-        with ablation.without([part]):  # fails on a name that is gone
+        with ablation.without([part]):  # fails for a name that does not exist
             assert part in ablation.SILENCED or hasattr(HindsightConfig().recall, part), part
 
 
 def test_the_locomo_script_measures_a_tiny_conversation(data: Path) -> None:
-    """A reader who runs the script gets both tables, and numbers that agree with what must be found."""
+    """The script prints both tables, with figures that agree with what must be found."""
     out = data / "out.json"
     command = [
         "locomo_retrieval",
@@ -181,12 +181,12 @@ def test_the_locomo_script_measures_a_tiny_conversation(data: Path) -> None:
     }
     for system in ("ours", "vector", "bm25", "rrf"):
         assert results["turns", "1-4", system, 4096] == 100.0, system
-        # two of the three questions have their turns among a fact's sources; nobody extracted the bread
+        # two of the three questions have their turns among a fact's sources; the bread was not extracted
         assert results["facts", "1-4", system, 4096] == pytest.approx(200 / 3), system
 
 
 def test_the_fusion_script_measures_a_tiny_conversation(data: Path) -> None:
-    """A reader gets every arm's share, the difference with its interval, and that retrievals are recalls."""
+    """The script prints every system's share, the difference with its interval, and checks that retrievals are recalls."""
     out = data / "out.json"
     command = [
         "llamaindex_fusion",
@@ -215,7 +215,7 @@ def test_the_fusion_script_measures_a_tiny_conversation(data: Path) -> None:
 
 
 def _memora(folder: Path, *, chats: int) -> Path:
-    """A file as Memora publishes them: chats of six turns between a user and an agent, and no questions."""
+    """A file in Memora's format: chats of six turns between a user and an agent, without questions."""
     folder.mkdir()
     sessions = [
         {
@@ -241,7 +241,7 @@ def _memora(folder: Path, *, chats: int) -> Path:
 
 
 def test_foreign_turns_have_the_names_and_the_days_of_the_conversation(data: Path, tmp_path: Path) -> None:
-    """What the speakers never said is told from what they said by what it says alone, and is the same in every run."""
+    """Foreign turns have the speakers' names and days, differ only in content, and are the same in every run."""
     conversation = dataset.load_conversation(data / "conv-1.json")
     sessions = distraction.foreign_sessions
     memora = _memora(tmp_path / "memora", chats=3)
@@ -257,7 +257,7 @@ def test_foreign_turns_have_the_names_and_the_days_of_the_conversation(data: Pat
 def test_the_distraction_script_asks_again_among_foreign_turns(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Both runs can be compared by the table; every turn of so small a bank fits the budget, among others or not."""
+    """Both runs are in one table; every turn of such a small bank fits the budget, with or without foreign turns."""
     memora, out = _memora(tmp_path / "memora", chats=10), tmp_path / "out"
     given = ["--data", str(data), "--foreign", str(memora), "--cache", str(tmp_path / "cache")]
     distraction.main([*given, "--facts", str(data), "--embedder", "hash", "--out", str(out)])
@@ -272,7 +272,7 @@ def test_the_distraction_script_asks_again_among_foreign_turns(
 
 
 def test_the_observations_script_accounts_for_every_fact(data: Path) -> None:
-    """Both ways of making them leave no fact unaccounted for, nothing stale, and nothing of what was forgotten."""
+    """Both modes account for every fact, and nothing stale or forgotten is left."""
     facts = {"facts": [{**PAINTING, "entities": [{"text": "Ann"}]}], "session": 1}
     (data / "conv-1.jsonl").write_text(json.dumps(facts))
     out = data / "out.json"
@@ -292,7 +292,7 @@ def test_the_observations_script_accounts_for_every_fact(data: Path) -> None:
 
 
 def test_the_speed_script_measures_a_tiny_bank(tmp_path: Path) -> None:
-    """A reader who runs the script gets the costs of recall, retain and opening, apart from any model's."""
+    """The script prints the costs of recall, retain and opening, without those of models."""
     out = tmp_path / "out.json"
     command = ["engine_speed", "--sizes", "60", "--queries", "6"]
     command += ["--banks", "2"]
@@ -306,7 +306,7 @@ def test_the_speed_script_measures_a_tiny_bank(tmp_path: Path) -> None:
     ratios = found["ratios"]
     assert set(ratios) == {"all", "plain", "name", "time"}
     assert ratios["all"]["whole_recall_ms"]["p50"] > found["recall"]["total"]["all"]["p50"]
-    keyword = found["recall"]["keyword"]["all"]["p50"]  # looked up while the question is embedded
+    keyword = found["recall"]["keyword"]["all"]["p50"]  # found while the question is embedded
     assert ratios["all"]["whole_recall_ms"]["p50"] >= keyword > 0
     assert ratios["all"]["embedding_and_chroma_ms"]["p50"] > found["bare_chroma_query_ms"]["p50"] > 0
     assert all(ratio["times_bare"]["p50"] > 0 for ratio in ratios.values())
@@ -318,7 +318,7 @@ def test_the_speed_script_measures_a_tiny_bank(tmp_path: Path) -> None:
 
 
 def test_the_turn_script_measures_a_tiny_bank(tmp_path: Path) -> None:
-    """A reader who runs the script gets the cost of a turn by stage, beside a bare commit of as many rows."""
+    """The script prints the cost of a turn by stage, next to a bare commit of the same number of rows."""
     out = tmp_path / "out.json"
     command = ["turn_speed", "--sizes", "60,120", "--turns", "4"]
     printed = done(*command, "--out", str(out), timeout=120)
@@ -334,7 +334,7 @@ def test_the_turn_script_measures_a_tiny_bank(tmp_path: Path) -> None:
 
 
 def test_the_embedder_script_measures_a_tiny_conversation(data: Path) -> None:
-    """A reader who weighs embedders gets a row of speed and quality for each one asked for."""
+    """The script prints one row of speed and quality for each requested embedder."""
     command = ["embedders", "--data", str(data)]
     command += ["--conversations", "conv-1", "--embedders", "onnx", "--out", str(data / "rows.json")]
     done(*command)
@@ -345,7 +345,7 @@ def test_the_embedder_script_measures_a_tiny_conversation(data: Path) -> None:
 
 
 def test_the_abstention_script_measures_a_tiny_conversation(data: Path) -> None:
-    """A reader who wants the constants again gets them printed, and the AUROC of every score beside theirs."""
+    """The script prints the constants, and the AUROC of every score next to those in use."""
     adversarial = {"question": "What did Ben paint?", "evidence": ["D1:1"], "category": 5}
     written = {**CONVERSATION, "qa": [*CONVERSATION["qa"], adversarial]}
     (data / "conv-1.json").write_text(json.dumps(written))
@@ -357,7 +357,7 @@ def test_the_abstention_script_measures_a_tiny_conversation(data: Path) -> None:
 
 
 def test_auroc_is_the_chance_of_the_right_order() -> None:
-    """1 where every answered question scores higher, a half where scores say nothing."""
+    """1 if every answered question has a higher score, one half if scores are meaningless."""
     auroc, truth = logistic.auroc, np.array([True, True, False, False])
     assert auroc(np.array([4.0, 3.0, 2.0, 1.0]), truth) == 1.0
     assert auroc(np.array([1.0, 1.0, 1.0, 1.0]), truth) == 0.5
@@ -365,7 +365,7 @@ def test_auroc_is_the_chance_of_the_right_order() -> None:
 
 
 def test_the_logistic_fit_finds_the_model_and_no_negative_weight() -> None:
-    """Of a thousand draws from known odds; a signal that speaks against an answer is left out, not turned round."""
+    """With a thousand draws from known odds; a signal with a negative weight is left out."""
     draw = np.random.default_rng(0)
     rows = draw.normal(size=(4000, 2))
     truth = draw.random(4000) < 1 / (1 + np.exp(-(0.5 + 2 * rows[:, 0] - rows[:, 1])))
@@ -380,7 +380,7 @@ ONE_BANK = 8  # descriptors of an open bank
 
 
 def test_the_banks_script_measures_a_few_banks(tmp_path: Path) -> None:
-    """A reader who runs the script gets what many banks cost; every bank answers, and what is open stays bounded."""
+    """The script prints the cost of many banks; every bank answers, and the number of open ones is bounded."""
     out = tmp_path / "out.json"
     command = [
         "many_banks",
@@ -408,13 +408,14 @@ def test_the_banks_script_measures_a_few_banks(tmp_path: Path) -> None:
     assert found["many"]["disk"]["all"] > found["many"]["disk"]["chroma"] > 0
     for step in ("cycle", "engines"):
         first, *_, last = found[step]["usage"]
-        # A leak would show in each of dozens of openings; which banks are open at the moment is worth one bank's.
+        # A leak would add up over dozens of openings; which banks are open now makes a difference of at most
+        # one bank.
         assert last["descriptors"] <= first["descriptors"] + ONE_BANK, step
         assert last["anonymous_mb"] <= 1.25 * first["anonymous_mb"], step
 
 
 def test_the_retain_script_measures_a_small_bank() -> None:
-    """Two hundred facts go through the benchmark as a reader would start it, and it reports every stage and the links."""
+    """With two hundred facts, the benchmark reports every stage and the links."""
     printed = done("retain_speed", "--sizes", "200", "--real", "0")
     assert "200 facts, synthetic" in printed
     assert all(stage in printed for stage in ("resolve entities", "into Chroma", "commit", "links a unit"))
@@ -422,19 +423,19 @@ def test_the_retain_script_measures_a_small_bank() -> None:
 
 @pytest.mark.parametrize("name", summaries())
 def test_every_benchmark_says_how_to_use_it(name: str) -> None:
-    """Each name that `bench` lists can be started, and its help shows the command that starts it."""
+    """Each name that `bench` lists can be started, and its help shows the command."""
     assert f"hindsight-evals bench {name} " in done(name, "--help")
 
 
 def test_an_unknown_benchmark_is_refused() -> None:
-    """Whoever misspells a name is told where the names are."""
+    """The error for a misspelt name says where the names are listed."""
     refused = bench("engine_sped")
     assert refused.returncode == 1
     assert "there is no benchmark 'engine_sped'" in refused.stdout
 
 
 def test_shown_memories_of_a_short_life() -> None:
-    """Each change of a few simulated days is counted by kind, and the second of two numbers of slots finds no fewer."""
+    """Each change in a few simulated days is counted by kind, and more shown memories find at least as many."""
     printed = done("shown_memories", "--days", "6", "--fewest", "1", "--slots", "1,16", "--misses")
     (row,) = (line for line in printed.splitlines() if line.startswith("all "))
     few, many = (float(share.rstrip("%")) for share in row.split()[2:])

@@ -1,4 +1,4 @@
-"""Ingest and contexts: the first stage of a run, over the real engine."""
+"""Ingest and contexts: the first stage of a run, with the real engine."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_every_question_has_a_file_with_a_context_for_each_budget(stage: Context
 
 
 def test_what_is_done_is_not_done_again(stage: ContextStage) -> None:
-    """A run that goes on opens no system without open questions, and asks the open ones alone."""
+    """A resumed run opens no system without open questions, and asks only the open ones."""
     stage.run(PLAIN_RRF, EPISODE, retained=nothing, asked=nothing)
     refuses = replace(PLAIN_RRF, open=_opens_nothing)
     stage.run(refuses, EPISODE, retained=nothing, asked=nothing)
@@ -76,8 +76,8 @@ def test_what_is_done_is_not_done_again(stage: ContextStage) -> None:
     assert len(asked) == 1
 
 
-def test_a_system_that_keeps_files_goes_on_with_them_and_another_begins_anew(stage: ContextStage) -> None:
-    """Killed in the middle of an ingest, the memory is as if it never was."""
+def test_a_system_that_keeps_files_goes_on_with_them_and_another_begins_again(stage: ContextStage) -> None:
+    """After a kill during an ingest, systems without files start again."""
     ours = hindsight()
     place = Place(stage.memories / ours.name / EPISODE.name, EPISODE.name, stage.embedder, stage.tokens)
     place.folder.mkdir(parents=True)
@@ -95,7 +95,7 @@ def test_a_system_that_keeps_files_goes_on_with_them_and_another_begins_anew(sta
 
 
 def test_the_same_results_are_the_same_bytes(stage: ContextStage, tmp_path: Path) -> None:
-    """Sets are written in order, and threads change nothing."""
+    """Sets are written in order, and threads do not change the output."""
     threaded = replace(
         stage, files=ResultFiles(tmp_path / "b"), memories=tmp_path / "b" / "memories", threads=4
     )
@@ -107,7 +107,7 @@ def test_the_same_results_are_the_same_bytes(stage: ContextStage, tmp_path: Path
 
 
 def test_own_answers_are_taken_down(stage: ContextStage) -> None:
-    """A system that answers by itself is judged on that."""
+    """The answers of a system that answers by itself are stored and judged."""
     replace(stage, own_answers=True).run(hindsight(), EPISODE, retained=nothing, asked=nothing)
     answer = stage.files.read("hindsight", EPISODE.name, "q/1").answer
     assert answer is not None
@@ -116,7 +116,7 @@ def test_own_answers_are_taken_down(stage: ContextStage) -> None:
 
 
 def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """Judgments that could not be read are none, not no."""
+    """Unreadable judgments count as missing, not as no."""
     judgments = {"answer": (Judgment("a", None), Judgment("b", yes=False, confidence=0.5))}
     answer = Answer("Pixel", "reader", 256, 300, 4)
     result = QuestionResult("s", "d", "", "e", QUESTIONS[0], {256: Context(())}, answer, judgments)

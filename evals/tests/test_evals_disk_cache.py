@@ -1,4 +1,4 @@
-"""Vectors kept on disk between runs."""
+"""Vectors cached on disk between runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 
 
 class CountingEmbedder(HashEmbedder):
-    """Counts the texts it is asked for."""
+    """Counts the requested texts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class CountingEmbedder(HashEmbedder):
 
 
 def test_a_text_is_embedded_once_however_many_runs_ask(tmp_path: Path) -> None:
-    """In the order asked, repeated texts included, and the same vectors as without the cache."""
+    """In the requested order, including repeated texts, with the same vectors as without the cache."""
     inner, texts = CountingEmbedder(), ["a cello", "a fence", "a cello"]
     for _ in range(2):
         with closing(DiskCache(tmp_path / "cache" / "vectors.sqlite")) as cache:
@@ -36,7 +36,7 @@ def test_a_text_is_embedded_once_however_many_runs_ask(tmp_path: Path) -> None:
 
 
 def test_a_question_is_not_taken_for_a_passage(tmp_path: Path) -> None:
-    """Some embedders prefix questions: the two are kept apart."""
+    """Some embedders prefix questions, so questions and passages are cached separately."""
     with closing(DiskCache(tmp_path / "vectors.sqlite")) as cache:
         cached = CachedEmbedder(inner := CountingEmbedder(), cache)
         cached.embed_query("a cello")

@@ -1,4 +1,4 @@
-"""The forgetting cases: sixty, in ten families, each decidable by the texts alone."""
+"""The forgetting cases: sixty in ten families, each decidable by the texts alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_there_are_six_cases_of_each_of_ten_families() -> None:
 
 @every_row("episode", tuple(forgetting_episodes(Form.EXTRACTED)), ids=lambda episode: episode.name)
 def test_the_right_texts_pass_and_all_texts_do_not(episode: Episode) -> None:
-    """Each item is said by the text of its session; serving everything leaks; leaving out what is gone passes."""
+    """Each item is stated by its session's text; serving everything leaks; omitting withdrawn items passes."""
     [question] = episode.questions
     said = {
         source: text.text for session in episode.sessions for text in session.texts for source in text.sources
@@ -57,13 +57,13 @@ def test_the_right_texts_pass_and_all_texts_do_not(episode: Episode) -> None:
 
 
 def _also_holds(episode: Episode, gone: frozenset[str]) -> bool:
-    """Whether what holds is stated only by sessions that also state what is gone."""
+    """Whether the valid items are stated only by sessions that also state withdrawn ones."""
     return any(item.valid and item.sources <= gone for item in episode.questions[0].items)
 
 
 @pytest.mark.parametrize("form", Form)
 def test_who_is_told_the_deletions_is_told_each_once(form: Form) -> None:
-    """By the session that withdraws, with the turn that had said it; in either form the same."""
+    """By the session that withdraws, with the turn that had stated it; the same in both forms."""
     for episode in forgetting_episodes(form):
         gone = {(item.text, item.sources) for item in episode.questions[0].items if not item.valid}
         told = [(w.text, w.sources) for session in episode.sessions for w in session.withdrawals]

@@ -1,4 +1,4 @@
-"""The simulator's seed data: every wording can be filled in, nothing is said twice, a third is held out."""
+"""The simulator's seed data: every phrasing can be filled in, none is repeated, a third is held out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAID_OF = {
     MemoryKind.FOOD_BUDGET: {"category", "amount"},
     MemoryKind.STEP_TARGET: {"steps"},
 }
-NEEDED = {  # what the turn that tells it must say, so that it is told at all
+NEEDED = {  # the value that the turn must contain
     MemoryKind.PREFERENCE: {"item"},
     MemoryKind.TODO: {"task"},
     MemoryKind.CALENDAR_EVENT: {"event", "day"},
@@ -43,7 +43,7 @@ def names(wording: str) -> set[str]:
 
 @every_row("family", SEEDS.families, ids=lambda family: family.id)
 def test_every_wording_can_be_filled_in(family: Family) -> None:
-    """With what its change says, and the turn that tells an addition or an update says what is new."""
+    """With the values of its change; the turn that states an addition or update contains the new value."""
     known = set(SAID_OF[family.memory])
     if family.operation is Operation.UPDATE:
         known |= {f"old_{name}" for name in known}
@@ -58,7 +58,7 @@ def test_every_wording_can_be_filled_in(family: Family) -> None:
 
 
 def test_every_operation_is_told_in_manners_for_work_and_for_reports() -> None:
-    """About a third of them is held out, some of each."""
+    """About a third of them is held out, for each operation."""
     held_out = Counter(family.held_out for family in SEEDS.families)
     assert 0.25 <= held_out[True] / sum(held_out.values()) <= 0.45
     told = {(family.memory, family.operation, family.held_out) for family in SEEDS.families}
@@ -67,7 +67,7 @@ def test_every_operation_is_told_in_manners_for_work_and_for_reports() -> None:
 
 
 def test_nothing_is_worded_twice() -> None:
-    """Neither a telling nor a question; held out means said nowhere else."""
+    """Neither a statement nor a question; held-out phrasings occur nowhere else."""
     tellings = [wording for family in SEEDS.families for wording in family.user]
     assert [wording for wording, times in Counter(tellings).items() if times > 1] == []
     questions = [wording for family in SEEDS.questions for wording in family.text]
@@ -81,7 +81,7 @@ def test_nothing_is_worded_twice() -> None:
 
 @every_row("part", ["lead_in", "user", "reply", "fact", "invalidates"])
 def test_held_out_manners_share_no_wording_with_the_others(part: str) -> None:
-    """What is worked on says nothing that a report is measured by, neither in turns nor in gold sentences."""
+    """Development phrasings share no text with those used for reports, neither in turns nor in gold sentences."""
     said: dict[bool, set[str]] = {True: set(), False: set()}
     for family in SEEDS.families:
         said[family.held_out].update(getattr(family, part))
@@ -90,7 +90,7 @@ def test_held_out_manners_share_no_wording_with_the_others(part: str) -> None:
 
 
 def test_every_family_has_wordings_to_choose_from() -> None:
-    """Four ways of telling it, three of answering, three of each gold sentence."""
+    """Four ways to state it, three to answer, three of each gold sentence."""
     for family in SEEDS.families:
         assert len(family.user) >= 4, family.id
         assert min(len(family.reply), len(family.fact)) >= 3, family.id
@@ -100,13 +100,13 @@ def test_every_family_has_wordings_to_choose_from() -> None:
 @every_row("held_out", [True, False])
 @every_row("persona", [persona.id for persona in SEEDS.personas])
 def test_every_persona_can_live_a_week(persona: str, held_out: bool) -> None:
-    """No change without a manner of telling it, no question without its values."""
+    """No change without a phrasing, no question without its values."""
     life = simulate(persona, held_out=held_out)
     assert {question.kind for question in life.episode.questions} >= {"remembering", "reasoning"}
 
 
 def test_a_month_has_the_numbers_of_memora() -> None:
-    """Table 2: 615 sessions of 15.6 turns, 374 operations, 63 / 16 / 21 %, and as little in common between sessions."""
+    """Table 2: 615 sessions of 15.6 turns, 374 operations, 63 / 16 / 21 %, and as little common text between sessions."""
     life = simulate("software_engineer", period="month")
     counted = statistics(life.episode, life.trace)
     assert counted.sessions == pytest.approx(615, rel=0.02)

@@ -43,7 +43,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_sessions_come_in_order_with_captions_and_times(path: Path) -> None:
-    """By number, not as the file has them; a session without turns is none."""
+    """By number, not by the order in the file; a session without turns is skipped."""
     [episode] = load_locomo(path)
     assert [session.id for session in episode.sessions] == ["session_1", "session_2"]
     first = episode.sessions[0]
@@ -56,7 +56,7 @@ def test_sessions_come_in_order_with_captions_and_times(path: Path) -> None:
 
 
 def test_questions_say_what_answers_them(path: Path) -> None:
-    """Misspelt ids are read, turns that do not exist dropped; of an adversarial question nothing is the answer."""
+    """Misspelt ids are corrected, turns that do not exist dropped; an adversarial question has no answer."""
     [episode] = load_locomo(path)
     assert [(q.kind, q.answer, set(q.evidence), q.answerable) for q in episode.questions] == [
         ("4 single-hop", "a lake", {"D1:1"}, True),
@@ -86,7 +86,7 @@ def test_corrections_stand_beside_the_raw_key(path: Path, tmp_path: Path) -> Non
 
 
 def test_facts_take_the_place_of_turns(path: Path) -> None:
-    """Of the conversation that has some."""
+    """This applies to conversations with extracted facts."""
     fact = ExtractedFact(what="Ben sold his guitar.", sources=["D2:1"])
     [episode] = load_locomo(path, facts={"conv-1": {2: [fact]}})
     assert [session.facts for session in episode.sessions] == [(), (fact,)]
@@ -104,7 +104,7 @@ def test_facts_take_the_place_of_turns(path: Path) -> None:
     ],
 )
 def test_misspelt_evidence(written: list[str], expected: set[str]) -> None:
-    """As the published files have it."""
+    """As in the published files."""
     assert evidence_ids(written, frozenset({"D30:5", "D8:6", "D9:17", "D11:26"})) == expected
 
 
@@ -118,7 +118,7 @@ def test_misspelt_evidence(written: list[str], expected: set[str]) -> None:
     ],
 )  # fmt: skip
 def test_a_broken_field_is_named(path: Path, broken: Any, named: str) -> None:
-    """With its file."""
+    """The error names the file."""
     data = json.loads(path.read_text())
     broken(data)
     path.write_text(json.dumps(data))

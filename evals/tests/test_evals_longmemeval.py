@@ -51,7 +51,7 @@ def write(tmp_path: Path) -> Callable[[object], Path]:
 
 
 def test_an_instance_is_an_episode(write: Callable[[object], Path]) -> None:
-    """Its own haystack, sessions in the order of their times, evidence by turns."""
+    """Its own haystack, sessions in order of time, evidence by turns."""
     [episode] = load_longmemeval(write([instance("a1")]))
     assert (episode.name, episode.period) == ("a1", "oracle")
     assert [session.id for session in episode.sessions] == ["1", "0"]
@@ -63,7 +63,7 @@ def test_an_instance_is_an_episode(write: Callable[[object], Path]) -> None:
 
 
 def test_without_marked_turns_the_answers_sessions_are_evidence(write: Callable[[object], Path]) -> None:
-    """All their turns."""
+    """All their turns are evidence."""
     data = instance("a1", answer_session_ids=["s1"])
     data["haystack_sessions"][0][0].pop("has_answer")
     [episode] = load_longmemeval(write([data]))
@@ -80,7 +80,7 @@ def test_abstention_is_told_by_the_id(write: Callable[[object], Path]) -> None:
 def test_the_length_of_the_haystack_names_the_set(
     write: Callable[[object], Path], sessions: int, period: str
 ) -> None:
-    """Oracle, S and M differ in nothing else."""
+    """Oracle, S and M have no other difference."""
     [episode] = load_longmemeval(write([instance("a1", sessions)]))
     assert episode.period == period
 
@@ -88,7 +88,7 @@ def test_the_length_of_the_haystack_names_the_set(
 def test_a_large_file_is_read_piece_by_piece(
     write: Callable[[object], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever a piece ends, also within a word or an escape."""
+    """Wherever a piece ends, even inside a word or an escape."""
     path = write([instance("a1"), instance("a2", 30), instance("a3")])
     whole = list(load_longmemeval(path))
     for chunk in (7, 64, 1000):
@@ -98,7 +98,7 @@ def test_a_large_file_is_read_piece_by_piece(
 
 
 def test_sampled_chats_are_read_too(write: Callable[[object], Path]) -> None:
-    """A new date is a new session; such files mark no evidence."""
+    """A new date starts a new session; such files mark no evidence."""
     turns = [
         {"role": "user", "content": "One.", "date": "2023/05/30 (Tue) 21:48"},
         {"role": "user", "content": "Two.", "date": "2023/05/31 (Wed) 08:00"},
@@ -125,7 +125,7 @@ def test_sampled_chats_are_read_too(write: Callable[[object], Path]) -> None:
     ],
 )
 def test_a_broken_field_is_named(write: Callable[[object], Path], broken: dict[str, Any], named: str) -> None:
-    """With its file; episodes before it are read."""
+    """The error names the file; episodes before it are read."""
     episodes = load_longmemeval(write([instance("a1"), instance("a2", **broken)]))
     assert next(episodes).name == "a1"
     with pytest.raises(DatasetInvalid, match=f"longmemeval.json: {named}"):
@@ -133,7 +133,7 @@ def test_a_broken_field_is_named(write: Callable[[object], Path], broken: dict[s
 
 
 def test_a_file_that_ends_too_soon_is_refused(write: Callable[[object], Path]) -> None:
-    """A download that broke off."""
+    """An interrupted download is rejected."""
     path = write([instance("a1"), instance("a2")])
     path.write_text(path.read_text()[:-200])
     with pytest.raises(DatasetInvalid, match="it ends within an element"):

@@ -1,4 +1,4 @@
-"""Memora's files as episodes: what was said, what of it holds, and who said so."""
+"""Memora's files as episodes: turns, valid and withdrawn items, and their sources."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def items(episode: Episode, name: str) -> set[tuple[str, tuple[str, ...], bool]]
 
 
 def test_turns_keep_their_order_and_show_no_ground_truth(episode: Episode) -> None:
-    """Empty messages are no turns; sessions of a day and turns of a session come one after the other."""
+    """Empty messages are skipped; sessions of a day and turns of a session are consecutive."""
     moments = [message.timestamp for told in episode.sessions for message in told.messages]
     assert moments == sorted(moments, key=str)
     assert len(set(moments)) == len(moments)
@@ -174,7 +174,7 @@ def test_turns_keep_their_order_and_show_no_ground_truth(episode: Episode) -> No
 
 
 def test_an_item_stands_on_the_sessions_that_stated_it_as_true(episode: Episode) -> None:
-    """The session that takes it back repeats its words, and a value that is true anew is no withdrawn one."""
+    """The session that withdraws it repeats its words, and a value that is true again is not a withdrawn one."""
     assert items(episode, "todos") == {
         ("Repair the garden fence", ("S11:0",), True),
         ("Call the plumber", ("S2:0",), False),
@@ -186,7 +186,7 @@ def test_an_item_stands_on_the_sessions_that_stated_it_as_true(episode: Episode)
 
 
 def test_elements_of_a_document_are_items_of_their_own(episode: Episode) -> None:
-    """What a later version leaves out is withdrawn; what goes on keeps the session that first said it."""
+    """Elements that a later version omits are withdrawn; others keep the session that first stated them."""
     assert items(episode, "notes") == {
         ("Quiet Rooms", ("S9:0",), True),
         ("Ada Stone", ("S9:0",), True),
@@ -195,12 +195,12 @@ def test_elements_of_a_document_are_items_of_their_own(episode: Episode) -> None
 
 
 def test_amounts_are_looked_up_in_their_own_session(episode: Episode) -> None:
-    """The same price twice is two expenses; a goal is what its session says."""
+    """The same price twice is two expenses; a goal is what its session states."""
     assert items(episode, "budget") == {("4.1", ("S7:0",), True), ("coffee 40", ("S13:0",), True)}
 
 
 def test_only_what_a_conversation_says_is_looked_for(path: Path) -> None:
-    """Details hold more than was ever told: of those words none is asked for."""
+    """Details contain more than was ever said: the additional words are not required."""
     data = json.loads(path.read_text())
     data["sessions"][1]["conversation"][0]["message"] = "Remind me to call somebody."
     path.write_text(json.dumps(data))
@@ -208,7 +208,7 @@ def test_only_what_a_conversation_says_is_looked_for(path: Path) -> None:
 
 
 def test_a_session_says_what_it_makes_untrue(episode: Episode) -> None:
-    """For the system that is told the gold deletions, with the turns that had said it."""
+    """For the system that is told the gold deletions, with the turns that had stated the items."""
     told = {
         told.id: [(gone.text, sorted(gone.sources)) for gone in told.withdrawals] for told in episode.sessions
     }
@@ -227,7 +227,7 @@ def test_criteria_say_what_meets_them(episode: Episode) -> None:
 
 
 def test_facts_take_the_place_of_turns(path: Path, tmp_path: Path) -> None:
-    """A session without extracted facts has none; without a file each turn stands for itself."""
+    """A session without extracted facts has none; without a file each turn is a fact."""
     file = tmp_path / "facts.jsonl"
     fact = {"what": "User has to call the plumber.", "sources": ["S2:0"]}
     file.write_text(json.dumps({"session": 2, "facts": [fact]}) + "\n\n")
@@ -240,7 +240,7 @@ def test_facts_take_the_place_of_turns(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_broken_field_is_named_with_its_file(path: Path, tmp_path: Path) -> None:
-    """Which field, of which session, in which file."""
+    """The error names the field, the session and the file."""
     data = json.loads(path.read_text())
     del data["sessions"][2]["conversation"][0]["message"]
     path.write_text(json.dumps(data))
@@ -258,7 +258,7 @@ def test_a_broken_field_is_named_with_its_file(path: Path, tmp_path: Path) -> No
 
 
 def test_changes_that_name_memories_by_their_turns_are_read(tmp_path: Path) -> None:
-    """A file of facts says by turns what ends, and in words again; parts, of older files, are left out; what names nothing is refused."""
+    """A file of facts names ended memories by turns and by words; parts from older files are ignored; an unknown name is rejected."""
     changes = [
         {"sources": ["D1:1"], "change": "ends"},
         {"sources": ["D1:2"], "change": "removes", "items": [1]},

@@ -1,4 +1,4 @@
-"""Ours as a system to evaluate, beside the same texts under plain fusion."""
+"""Our system in an evaluation, next to the same texts with plain fusion."""
 
 from __future__ import annotations
 
@@ -78,33 +78,33 @@ def system(peer: Peer, place: Place) -> Iterator[MemorySystem]:
 
 
 def test_both_find_what_holds_with_its_sources(system: MemorySystem) -> None:
-    """The texts, and the turns they stand on, are the same for both."""
+    """The texts and their source turns are the same for both."""
     context = system.recall("Where does the user live?", moment=ASKED, max_tokens=200)
     assert stated(context, MOVED_ON)
     assert {source for text in context.served for source in text.sources} <= {"S1:1", "S2:1", "S3:1"}
 
 
 def test_only_plain_fusion_serves_what_was_withdrawn(peer: Peer, system: MemorySystem) -> None:
-    """What the engine's validity is worth, in one case."""
+    """One case shows the value of the engine's validity."""
     context = system.recall("Where does the user live?", moment=ASKED, max_tokens=200)
     assert stated(context, MOVED_IN) is (peer is PLAIN_RRF)
 
 
 def test_both_keep_to_the_budget(system: MemorySystem) -> None:
-    """A budget is what the texts served may cost together."""
+    """The budget limits the total tokens of the served texts."""
     context = system.recall("What did the user pay for coffee?", moment=ASKED, max_tokens=9)
     assert 0 < context.tokens <= 9
 
 
 def test_a_session_given_twice_is_kept_once(system: MemorySystem) -> None:
-    """A killed run repeats the session it was at."""
+    """A killed run repeats its last session."""
     before = system.recall("Where does the user live?", moment=ASKED, max_tokens=500)
     system.retain(PORTO)
     assert system.recall("Where does the user live?", moment=ASKED, max_tokens=500) == before
 
 
 def test_ours_goes_on_where_it_was_closed(place: Place) -> None:
-    """Its files hold what was retained."""
+    """Its files contain the retained memories."""
     ours = hindsight()
     with ours.open(place) as system:
         system.retain(LISBON)
@@ -117,7 +117,7 @@ def test_ours_goes_on_where_it_was_closed(place: Place) -> None:
 
 
 def test_ours_answers_sums_itself(place: Place) -> None:
-    """Reasoning without a model: the exact total of the records, as of the day it is asked."""
+    """Reasoning without a model: the exact total of the records, as of the day of the question."""
     with hindsight().open(place) as system:
         system.retain(COFFEE)
         assert isinstance(system, AnsweringSystem)
@@ -126,7 +126,7 @@ def test_ours_answers_sums_itself(place: Place) -> None:
 
 
 def test_what_is_wrongly_withdrawn_is_counted(place: Place) -> None:
-    """Ours lists all it takes for true; what holds and is not there was withdrawn wrongly, what is gone was not."""
+    """Ours lists everything it considers true; a missing valid item was withdrawn wrongly, a missing withdrawn one was not."""
     wrong = session(
         2,
         "I moved to Porto.",

@@ -1,4 +1,4 @@
-"""Every system that can be evaluated here, on the same small life."""
+"""Every system that can be evaluated here, with the same short life."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OF_VECTORS = ("vectors-told-deletions", "chroma", "llamaindex-fusion", "langgrap
 
 
 class Recorded(HashEmbedder):
-    """Remembers what it was given to embed."""
+    """Records the embedded texts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ def recall(system: MemorySystem, question: str, max_tokens: int = 30) -> list[st
 
 
 def test_all_that_is_installed_for_tests_is_evaluated_in_them() -> None:
-    """A system that is added is tested here; those left out need what tests do not install."""
+    """A new system is tested here; those left out need packages that tests do not install."""
     wanting_more = {
         "hindsight-reranked",
         "langmem",
@@ -97,7 +97,7 @@ def test_all_that_is_installed_for_tests_is_evaluated_in_them() -> None:
 
 
 def test_the_text_that_answers_is_served_with_its_turn(name: str, system: MemorySystem) -> None:
-    """First, where a system ranks at all."""
+    """It comes first if the system ranks."""
     context = system.recall("Who plays the cello?", moment=START + timedelta(days=9), max_tokens=30)
     assert stated(context, CELLO)
     if name != "full-context":
@@ -105,15 +105,15 @@ def test_the_text_that_answers_is_served_with_its_turn(name: str, system: Memory
 
 
 def test_budgets_are_kept(name: str, system: MemorySystem) -> None:
-    """What is served costs no more than asked for, but for everything."""
+    """The served texts cost no more than the budget, except for the system that serves everything."""
     context = system.recall("What bread?", moment=START + timedelta(days=9), max_tokens=11)
-    if name != "hindsight":  # the engine counts with its own counter, which runs give to all
+    if name != "hindsight":  # the engine uses its own counter, which runs pass to all systems
         assert context.tokens == sum(WordCounter().count([text.text for text in context.served]))
     assert (context.tokens > 11) is (name == "full-context")
 
 
 def test_a_session_given_twice_is_kept_once(system: MemorySystem) -> None:
-    """No text is served twice for it."""
+    """No text is served twice because of it."""
     before = recall(system, "Where does Anna live?", 90)
     system.retain(LIFE[0])
     assert recall(system, "Where does Anna live?", 90) == before
@@ -121,7 +121,7 @@ def test_a_session_given_twice_is_kept_once(system: MemorySystem) -> None:
 
 
 def test_who_knows_of_the_gold_deletion_does_not_serve_it(name: str, system: MemorySystem) -> None:
-    """Only the store that is told deletes; of plain words alone ours may not know either."""
+    """Only the store that is told the deletions deletes; from plain words ours may not know them either."""
     context = system.recall("Where does Anna live?", moment=START + timedelta(days=9), max_tokens=90)
     assert stated(context, PORTO)
     if name != "hindsight":
@@ -136,7 +136,7 @@ def test_the_same_words_twice_in_a_session_are_two_turns(name: str, tmp_path: Pa
 
 
 def test_episodes_do_not_mix(name: str, tmp_path: Path) -> None:
-    """Two episodes, two memories."""
+    """Two episodes have two memories."""
     made = peers.peer(name)
     with made.open(place(tmp_path / "a", "a")) as one, made.open(place(tmp_path / "b", "b")) as other:
         one.retain(LIFE[0])
@@ -147,7 +147,7 @@ def test_episodes_do_not_mix(name: str, tmp_path: Path) -> None:
 
 
 def test_several_ask_at_once(system: MemorySystem) -> None:
-    """From threads, as one after the other."""
+    """Concurrent questions from threads give the same results as sequential ones."""
     questions = ["Who plays the cello?", "Where does Anna live?", "Which bread keeps?"] * 4
     alone = [recall(system, question) for question in questions]
     with ThreadPoolExecutor(4) as pool:
@@ -156,7 +156,7 @@ def test_several_ask_at_once(system: MemorySystem) -> None:
 
 @every_row("of_vectors", OF_VECTORS)
 def test_every_store_of_vectors_embeds_the_same_texts(of_vectors: str, tmp_path: Path) -> None:
-    """The text alone: a date or a field's name within would move its vector."""
+    """Only the text is embedded: a date or a field's name would change its vector."""
     embedder = Recorded()
     with peers.peer(of_vectors).open(replace(place(tmp_path), embedder=embedder)) as system:
         system.retain(LIFE[0])
@@ -164,20 +164,20 @@ def test_every_store_of_vectors_embeds_the_same_texts(of_vectors: str, tmp_path:
 
 
 def test_an_empty_memory_serves_nothing(name: str, tmp_path: Path) -> None:
-    """A session without any text is kept as none."""
+    """A session without text stores nothing."""
     with peers.peer(name).open(place(tmp_path)) as system:
         system.retain(replace(LIFE[0], messages=(), facts=()))
         assert recall(system, "Who plays the cello?") == []
 
 
 def test_a_name_that_is_none_is_refused_with_those_there_are() -> None:
-    """The error says what can be chosen."""
+    """The error lists the known names."""
     with pytest.raises(InvalidRequest, match=r"Choose of: hindsight, .*chroma"):
         peers.peer("chrome")
 
 
 def test_what_is_absent_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing fails for a system that was not asked for."""
+    """A missing package of an unused system is not an error."""
     monkeypatch.setitem(peers._NEEDED, "chroma", (("no_such_module.at_all",), "chromadb"))
     assert "chroma" not in set(peers.installed())
     assert peers.missing("chroma") == "chromadb"

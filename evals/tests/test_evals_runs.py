@@ -1,4 +1,4 @@
-"""Whole runs by the command line, with a model and judges behind OpenAI's protocol: killed anywhere, they go on."""
+"""Whole runs from the command line, with a model and judges behind OpenAI's protocol: killed at any point, they can be resumed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def reply(request: RecordedRequest) -> ServerReply:
-    """A small model: one fact a message, the best note as answer, and a judge who looks for the reference in it."""
+    """A scripted model: one fact per message, the best note as answer, and a judge that looks for the reference in it."""
     shown = str(request.body["messages"][-1]["content"])
     system = str(request.body["messages"][0]["content"])
     if "You check an answer" in system:
@@ -104,13 +104,13 @@ def completed(arguments: list[str], server: OpenAIServer) -> str:
 
 
 def written(run: Path) -> dict[str, bytes]:
-    """What must not depend on kills: results and report, whose times stand apart."""
+    """The files that must not depend on kills: results and report, whose timings are separate."""
     results = {str(path.relative_to(run)): path.read_bytes() for path in (run / "results").rglob("*.json")}
     return results | {name: (run / name).read_bytes() for name in ("report.md", "report.html")}
 
 
 def killed_after(calls: int) -> tuple[Callable[[RecordedRequest], ServerReply], list[subprocess.Popen[str]]]:
-    """A model that kills its caller at a call, and answers all others."""
+    """A model that kills its caller at a certain call, and answers all others."""
     caller: list[subprocess.Popen[str]] = []
     taken = 0
 
@@ -138,7 +138,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, data: Path) -> dict[str, byt
 def test_a_run_killed_at_a_model_call_goes_on_to_the_same_report(
     tmp_path: Path, data: Path, whole: dict[str, bytes], calls: int
 ) -> None:
-    """In extraction, in answers, in verdicts: resumed, results and report are the same to the byte."""
+    """In extraction, answers and verdicts: after resuming, results and report are the same to the byte."""
     run = tmp_path / "killed"
     answer, caller = killed_after(calls)
     with OpenAIServer(answer) as server:
@@ -158,7 +158,7 @@ def test_a_run_killed_at_a_model_call_goes_on_to_the_same_report(
 
 
 def test_every_answer_is_judged_by_every_judge(tmp_path: Path, data: Path) -> None:
-    """And what a model said once is never asked again."""
+    """A stored answer of a model is never requested again."""
     run = tmp_path / "run"
     with OpenAIServer(reply) as server:
         completed(command(run, data), server)
@@ -175,7 +175,7 @@ def test_every_answer_is_judged_by_every_judge(tmp_path: Path, data: Path) -> No
 
 
 def test_a_run_is_not_resumed_as_another(tmp_path: Path, data: Path) -> None:
-    """Results of two settings would mix: the first that differs is named."""
+    """Results with two settings would mix: the error names the first difference."""
     run = tmp_path / "run"
     with OpenAIServer(reply) as server:
         completed(command(run, data), server)
@@ -195,7 +195,7 @@ def test_the_settings_that_make_passes_exist() -> None:
 
 
 def test_people_can_answer_and_judge_in_files(tmp_path: Path, data: Path) -> None:
-    """Exported lines come back with answers, then with verdicts; the report counts them."""
+    """Exported lines are imported with answers, then with verdicts; the report counts them."""
     run, lines = tmp_path / "run", tmp_path / "lines.jsonl"
 
     def eval_(*arguments: str) -> str:
@@ -223,7 +223,7 @@ def test_people_can_answer_and_judge_in_files(tmp_path: Path, data: Path) -> Non
 
 
 class Links(HTMLParser):
-    """Collects what a page would load."""
+    """Collects the addresses that a page would load."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -242,7 +242,7 @@ class Links(HTMLParser):
 
 
 def test_the_page_loads_nothing(whole: dict[str, bytes]) -> None:
-    """One file, with its plots inside; every element is closed."""
+    """One file contains its plots; every element is closed."""
     page = Links()
     page.feed(whole["report.html"].decode())
     assert not page.open
@@ -251,14 +251,14 @@ def test_the_page_loads_nothing(whole: dict[str, bytes]) -> None:
 
 
 def test_systems_are_listed_with_what_is_absent() -> None:
-    """Nobody has to guess what can be compared."""
+    """The list says which systems can be compared, and what is missing."""
     shown = subprocess.run([*EVALS, "peers"], capture_output=True, text=True, check=True)
     assert "hindsight" in shown.stdout
     assert "chroma" in shown.stdout
 
 
 def test_the_products_command_line_forwards_here() -> None:
-    """`hindsight-memory eval ...` is `hindsight-evals ...`, options and exit codes included."""
+    """`hindsight-memory eval ...` is `hindsight-evals ...`, including options and exit codes."""
     product = [sys.executable, "-c", "from hindsight_integrations.cli import main; main()", "eval"]
     for arguments in (["peers"], ["resume", "nowhere"], ["bench", "crash", "--help"], ["--help"]):
         run = [

@@ -1,4 +1,4 @@
-"""Simulated lives: a trace that adds up, told in conversations, with gold facts and questions that follow from it."""
+"""Simulated lives: a consistent trace, stated in conversations, with gold facts and questions derived from it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def month() -> Simulation:
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000), days=st.integers(1, 20), mutation=st.floats(0.2, 4))
 def test_every_trace_replays_to_its_final_state(seed: int, days: int, mutation: float) -> None:
-    """Nothing is changed that is not there; the state after the last session is that of all changes (Memora A.3)."""
+    """Only existing items are changed; the state after the last session is that of all changes (Memora A.3)."""
     life = simulate("baker", days=days, seed=seed, mutation=mutation, seeds=SEEDS)
     steps = list(replay(step.changes for step in life.trace))
     assert steps == list(life.trace)
@@ -47,7 +47,7 @@ def test_every_trace_replays_to_its_final_state(seed: int, days: int, mutation: 
 
 
 def test_what_cannot_be_is_refused() -> None:
-    """A purchase is never taken back, and what is not there is not changed."""
+    """A purchase is never withdrawn, and an unknown item cannot be changed."""
     day = date(2018, 1, 1)
     bought = Entry(MemoryKind.FOOD_EXPENSE, ("food_expense", "1"), "3.10 coffee", day)
     task = Entry(MemoryKind.TODO, ("todo", "a"), "a", day)
@@ -60,7 +60,7 @@ def test_what_cannot_be_is_refused() -> None:
 
 
 def test_every_change_is_told_by_the_turns_its_fact_names(month: Simulation) -> None:
-    """The turns that a gold fact cites say its value; the assistant's lines are its own."""
+    """The turns that a gold fact cites contain its value; the assistant's lines do not."""
     for step, session in zip(month.trace, month.episode.sessions, strict=True):
         said = {message.id: message for message in session.messages}
         assert session.facts is not None
@@ -86,7 +86,7 @@ def test_neutral_sessions_leave_memory_as_it_is(month: Simulation) -> None:
 
 
 def test_items_follow_from_the_trace(month: Simulation) -> None:
-    """To-dos that hold at the end are valid items, those that ended are not, and their sources told them."""
+    """To-dos that are open at the end are valid items, finished ones are not, and their sources stated them."""
     [todos] = [question for question in month.episode.questions if question.id == "todos_0"]
     held = {entry.text for entry in month.trace[-1].after.values() if entry.kind is MemoryKind.TODO}
     assert {item.text for item in todos.items if item.valid} == held
@@ -98,7 +98,7 @@ def test_items_follow_from_the_trace(month: Simulation) -> None:
 
 
 def test_sums_are_exact(month: Simulation) -> None:
-    """The month's total is the sum of its purchases, of which a context could not hold all: no items."""
+    """The month's total is the sum of its purchases, which are not items, because a context could not contain them all."""
     spent = [
         Decimal(step.after[change.entry.key].values["amount"])
         for step in month.trace
@@ -113,7 +113,7 @@ def test_sums_are_exact(month: Simulation) -> None:
 
 
 def test_withdrawals_name_the_turns_that_had_said_it(month: Simulation) -> None:
-    """What a session makes untrue was told before, by the turns named."""
+    """What a session withdraws was stated before, by the named turns."""
     said = {message.id: message.text for told in month.episode.sessions for message in told.messages}
     order = {turn: place for place, turn in enumerate(said)}
     withdrawn = 0
@@ -130,7 +130,7 @@ def test_withdrawals_name_the_turns_that_had_said_it(month: Simulation) -> None:
 
 @every_row("name", PERIODS)
 def test_rates_are_those_of_memora(name: str) -> None:
-    """Sessions, operations and their shares, within 3 % of Table 2 and two points of the shares."""
+    """Sessions, operations and their shares are within 3 % of Table 2 and two points of the shares."""
     period = PERIODS[name]
     plans = list(day_plans(period.days, period.pressure, Random(7)))
     operations = sum(1 + plan.expenses + len(plan.operations) for plan in plans)
@@ -142,7 +142,7 @@ def test_rates_are_those_of_memora(name: str) -> None:
 
 
 def test_pressure_scales() -> None:
-    """More updates and deletions, and more purchases, on their own."""
+    """More updates and deletions, and more purchases, can be set separately."""
     usual = PERIODS["month"].pressure
     assert usual.scaled(mutation=2).update == pytest.approx(2 * usual.update)
     assert usual.scaled(mutation=2).expenses == usual.expenses
@@ -179,7 +179,7 @@ def test_the_same_seed_is_the_same_life_in_every_process() -> None:
 
 
 def test_held_out_manners_are_never_mixed_in() -> None:
-    """What is worked on and what is reported share no wording of a telling."""
+    """Development and reports share no phrasing."""
     for held_out in (True, False):
         life = simulate("baker", days=2, held_out=held_out, seeds=SEEDS).episode
         told = {message.text for session in life.sessions for message in session.messages}
@@ -197,7 +197,7 @@ def test_without_extraction_each_turn_stands_for_itself() -> None:
 
 
 def test_statistics_count_as_memora_does(month: Simulation) -> None:
-    """Table 2's rows."""
+    """The rows of Table 2."""
     counted = statistics(month.episode, month.trace)
     assert counted.sessions == len(month.episode.sessions)
     assert 14 <= counted.turns <= 18

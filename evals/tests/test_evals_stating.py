@@ -30,33 +30,33 @@ def served(text: str, *sources: str, tokens: int = 10, withdrawn: tuple[str, ...
 def test_a_text_says_another_by_its_numbers_and_two_thirds_of_its_words(
     text: str, wanted: str, expected: bool
 ) -> None:
-    """All numbers, two thirds of the stemmed words, and nothing says an empty text."""
+    """All numbers and two thirds of the stemmed words; an empty text is never stated."""
     assert says(text, wanted) is expected
 
 
 def test_only_a_text_on_a_turn_that_stated_the_item_states_it() -> None:
-    """A session that takes an item back repeats its words and leaks nothing."""
+    """A session that withdraws an item repeats its words without leaking it."""
     words = "I want to visit the university library."
     assert states(served(words, "s1:4", "s1:5"), LIBRARY)
     assert not states(served("No need to visit the university library any more.", "s7:2"), LIBRARY)
 
 
 def test_a_text_marked_as_withdrawn_does_not_state_it() -> None:
-    """Explicit marking counts as absence; marking something else does not."""
+    """Explicit marking counts as absence; marking another item does not."""
     words = "I want to visit the university library and the museum."
     assert not states(served(words, "s1:4", withdrawn=("User visits the university library",)), LIBRARY)
     assert stated(Context((served(words, "s1:4", withdrawn=("User visits the museum",)),)), LIBRARY)
 
 
 def test_a_text_that_does_not_fit_is_skipped() -> None:
-    """A small text behind a large one is still served (paper eq. 8)."""
+    """A small text after a large one is still served (paper eq. 8)."""
     texts = [served("a", "1", tokens=6), served("b", "2", tokens=5), served("c", "3", tokens=4)]
     assert [text.text for text in packed(texts, 10).served] == ["a", "c"]
     assert packed(texts, 10).tokens == 10
 
 
 def test_only_what_was_said_can_be_asked_for() -> None:
-    """Words nobody said are left out of the ground truth, numbers too; where nothing is left there is nothing to look for."""
+    """Words and numbers that nobody said are removed from the ground truth; if nothing is left, the item is not required."""
     assert said_of("Visit the university library", "We visited a library.") == "Visit the library"
     assert said_of("12 volunteers by May", "Volunteers will come in May") == "volunteers by May"
     assert said_of("of the", "of the") == ""

@@ -1,4 +1,4 @@
-"""The benchmarks in which a model extracts, run on a tiny week and conversation as a reader would start them."""
+"""Benchmarks in which a model extracts, run on a tiny week and conversation."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def week(tmp_path: Path) -> Path:
 
 
 def answered_by_hand(folder: Path) -> int:
-    """Answers what waits by the words of its passage; how many that were."""
+    """Answer the open requests by the words of their passages; return their number."""
     waiting = unanswered(folder)
     for path, request in waiting.items():
         passage = request.messages[-1].text.partition("<<<PASSAGE")[2]
@@ -98,7 +98,7 @@ def answered_by_hand(folder: Path) -> int:
 
 
 def test_a_week_is_answered_request_by_request(week: Path) -> None:
-    """A run ends at the request that nobody has answered; once all are, it prints what the answers make of the week."""
+    """A run ends at a request without an answer; when all are answered, it prints the result of the week."""
     arguments = ("--data", week, "--name", "tiny", "--light", "--answers", week / "answers")
     for number in (1, 2, 3, 4):
         stopped = bench("memora_model", *arguments)
@@ -137,7 +137,7 @@ def test_sessions_are_followed_as_threads(week: Path, extract: str) -> None:
 
 
 def test_without_memories_all_is_asked_at_once(week: Path) -> None:
-    """Whoever answers by hand gets the whole week in one go, and no memory stands in the requests."""
+    """All requests of the week can be answered by hand at once, and none contains memories."""
     arguments: list[str | Path] = ["--data", week, "--name", "tiny", "--light", "--answers", week / "answers"]
     arguments += ["--go-on", "--without-memories"]
     first = bench("memora_model", *arguments)
@@ -150,7 +150,7 @@ def test_without_memories_all_is_asked_at_once(week: Path) -> None:
 
 
 def test_a_services_answers_can_be_had_again(week: Path) -> None:
-    """What a service answered is recorded, and the run from the recordings prints the same, without the service."""
+    """A service's answers are recorded, and a run from the recordings prints the same without the service."""
     with OpenAIServer([{"facts": facts} for facts in ANSWERS.values()]) as server:
         arguments = ("--base-url", server.url, "--record", week / "answers", "--model", "gpt-test")
         asked = bench("memora_model", "--data", week, "--name", "tiny", *arguments, OPENAI_API_KEY="k")
@@ -162,7 +162,7 @@ def test_a_services_answers_can_be_had_again(week: Path) -> None:
 
 
 def test_extracted_facts_are_measured_like_any(tmp_path: Path) -> None:
-    """A conversation's answers become a file of facts that the retrieval benchmark takes; what they end, they say."""
+    """A conversation's answers become a file of facts for the retrieval benchmark, with the memories that they end."""
     data, folder = tmp_path / "conv-1.json", tmp_path / "facts"
     data.write_text(json.dumps(CONVERSATION))
     painted = {"what": "Ann painted a lake", "sources": ["D1:1"], "occurred_start": "2023-05-07"}

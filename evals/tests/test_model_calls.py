@@ -1,4 +1,4 @@
-"""The benchmark of calls and prompt tokens, run small: what asks a model, how often, and what of it never changes."""
+"""The benchmark of calls and prompt tokens, with a small run: which operations call a model, how often, and the constant part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MANY = 400  # facts, more than fit one request
 
 @pytest.fixture(scope="module")
 def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """The numbers of one run, by what was measured."""
+    """The figures of one run, by operation."""
     out = tmp_path_factory.mktemp("calls") / "calls.json"
     printed = done("model_calls", "--facts", f"3,{MANY}", "--out", out)
     found = {cost["name"]: cost for cost in json.loads(out.read_text())}
@@ -24,9 +24,10 @@ def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]
 
 
 def test_each_passage_is_one_call(costs: dict[str, dict[str, Any]]) -> None:
-    """A message is one passage; a session is one or, of the short prompt's smaller passages, a few; nothing is repaired.
+    """A message is one passage; a session is one or, with the short prompt's smaller passages, a few; nothing is repaired.
 
-    What is kept verbatim is one call where the bank holds something and a message is kept, and the cheapest.
+    Verbatim extraction makes one call if the bank has memories and a message is stored, which is the
+    cheapest.
     """
     for size in ("message", "session"):
         asked = {mode: costs[f"retain of a {size}, {mode}"] for mode in ("verbatim", "concise", "narrative")}
@@ -44,14 +45,14 @@ def test_each_passage_is_one_call(costs: dict[str, dict[str, Any]]) -> None:
 
 
 def test_the_fixed_part_never_changes(costs: dict[str, dict[str, Any]]) -> None:
-    """Over a whole conversation, whatever the bank held by then: one system message and one schema for each kind of call."""
+    """Over a whole conversation, with any bank content, each kind of call has one system message and one schema."""
     for name, cost in costs.items():
         fixed = {(r["instructions"], r["system"], r["schema"]) for r in cost["requests"]}
         assert len(fixed) <= 1, name
 
 
 def test_an_entity_costs_one_call_however_many_facts_it_has(costs: dict[str, dict[str, Any]]) -> None:
-    """Of more facts than fit, as many are shown as may be; one fact more costs one call again."""
+    """If the facts exceed the prompt, as many as fit are shown; one more fact costs one call again."""
     for name in (
         "observations of 3 facts",
         f"observations of {MANY} facts",
@@ -64,13 +65,13 @@ def test_an_entity_costs_one_call_however_many_facts_it_has(costs: dict[str, dic
 
 
 def test_a_first_background_needs_no_call(costs: dict[str, dict[str, Any]]) -> None:
-    """There is nothing to merge a first snippet into; every later one is one call."""
+    """A first snippet is stored without a merge; every later one is one call."""
     merges = [cost["requests"] for name, cost in costs.items() if name.startswith("merge into")]
     assert [len(requests) for requests in merges] == [0, *[1] * (len(merges) - 1)]
 
 
 def test_an_answer_is_one_call_and_a_near_opinion_one_more(costs: dict[str, dict[str, Any]]) -> None:
-    """Whatever the budget; however many opinions are near, they are compared in one call, and in none if none is."""
+    """With any budget; any number of similar opinions is compared in one call, and without similar ones there is no call."""
     for budget in ("low", "mid", "high"):
         plain = costs[f"reflect, single, {budget}"]
         assert len(plain["requests"]) == plain["times"]
@@ -80,7 +81,7 @@ def test_an_answer_is_one_call_and_a_near_opinion_one_more(costs: dict[str, dict
 
 
 def test_steps_are_bounded_by_the_budget(costs: dict[str, dict[str, Any]]) -> None:
-    """An answer at once is one step; a model that goes on looking is ended after 5 or 10 tools, and each begins as the last."""
+    """An immediate answer is one step; a model that keeps searching is stopped after 5 or 10 tools, and each prompt starts like the last."""
     at_once = costs["reflect, agentic, low, at once"]
     assert len(at_once["requests"]) == at_once["times"]
     for budget, most in (("low", 5), ("mid", 10), ("high", 10)):
@@ -89,7 +90,7 @@ def test_steps_are_bounded_by_the_budget(costs: dict[str, dict[str, Any]]) -> No
 
 
 def test_evidence_is_assessed_in_batches(costs: dict[str, dict[str, Any]]) -> None:
-    """As many pairs as one prompt holds are one call: 20 of them, or fewer where their texts are long."""
+    """All pairs that fit in one prompt are one call: 20 of them, or fewer if their texts are long."""
     for facts, opinions, most in ((1, 1, 1), (10, 1, 1), (10, 5, 3), (100, 5, 27)):
         cost = costs[f"evidence: {facts} facts for {opinions} opinions"]
         assert 0 < cost["times"] <= facts * opinions

@@ -1,7 +1,7 @@
-"""Two weeks of Memora with the recorded answers of a strong model: what the memory holds at the end.
+"""Two weeks of Memora with the recorded answers of a strong model: the content of memory at the end.
 
-The answers were given to the extraction prompt request by request, by somebody who saw nothing but the requests. Misses are named, so that
-another one is noticed: `docs/benchmarks.md` explains each.
+The answers to the extraction prompt were given request by request, by somebody who saw only the requests.
+Misses are listed, so that a new one is noticed: `docs/benchmarks.md` explains each.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NUMBERS = ("total_amount", "expense_count", "category_total", "total_steps", "ac
 
 
 def untold(bank: MemoryBank, week: MemoraPersona) -> Iterator[str]:
-    """Numbers of reasoning questions that the recall node's digest does not say."""
+    """Numbers of the reasoning questions whose answer is not in the recall node's digest."""
     node = create_recall_node(bank).called()
     for question in week.evaluation.questions["reasoning"]:
         shown = node.invoke({"messages": [HumanMessage(question.question)]})["memories"]
@@ -57,7 +57,7 @@ def untold(bank: MemoryBank, week: MemoraPersona) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", STALE)
 def test_a_recorded_week_ends_as_it_did(name: str, tmp_path: Path) -> None:
-    """Withdrawn values are gone and said ones are there but for the misses named, and every total and goal is exact."""
+    """Withdrawn values are absent and stated ones present, except for the listed misses, and every total and goal is exact."""
     week = read_memora(week_file(name, tmp_path))
     config = HindsightConfig(storage=LIGHT)
     with Hindsight.open(

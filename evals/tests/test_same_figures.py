@@ -1,7 +1,7 @@
 """The same retains give the same figures: order, scores and tokens, in another bank, another process and after a restart.
 
-A figure of a benchmark that nobody can get again is no figure. What could differ: the order of sets, which each process
-has its own of, the approximations of Chroma's graph, Lucene's segments, and ties anywhere.
+A benchmark must be reproducible. Possible differences: the order of sets, which each process randomises, the
+approximations of Chroma's graph, Lucene's segments, and ties.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ BUDGETS = (128, 1024)  # tokens: one that cuts the ranking, and one that shows m
 
 @pytest.fixture(scope="module")
 def life() -> Episode:
-    """A day of chats, each turn a memory, small talk said again and again included; and questions about it."""
+    """A day of chats, each turn a memory, including repeated small talk; and questions about it."""
     return simulate("software_engineer", days=DAYS, extracted=False).episode
 
 
 def live(bank: MemoryBank, life: Episode, *, asked_meanwhile: bool = False) -> None:
-    """Retain a life session by session; a recall in between makes the indexes publish what they have."""
+    """Retain a life session by session; a recall in between makes the indexes publish their changes."""
     for session in life.sessions:
         bank.retain(session.messages, thread=session.id, facts=session.facts)
         if asked_meanwhile:
@@ -40,7 +40,7 @@ def live(bank: MemoryBank, life: Episode, *, asked_meanwhile: bool = False) -> N
 
 
 def figures(bank: MemoryBank, life: Episode) -> list[Any]:
-    """What every question of the life gets: texts in order, scores, tokens and confidence."""
+    """The results of every question of the life: texts in order, scores, tokens and confidence."""
     answers = []
     for question in life.questions:
         for budget in BUDGETS:
@@ -52,7 +52,7 @@ def figures(bank: MemoryBank, life: Episode) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hindsight]:
-    """An engine on disk on real Chroma, Lucene and rustworkx."""
+    """An engine on disk with Chroma, Lucene and rustworkx."""
     folder = tmp_path_factory.mktemp("memory")
     with Hindsight.open(folder, embeddings=HashEmbedder(), reranker=None) as opened:
         yield opened
@@ -60,14 +60,14 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hindsight]:
 
 @pytest.fixture(scope="module")
 def told(engine: Hindsight, life: Episode) -> list[Any]:
-    """The figures of the first bank that lived it."""
+    """The figures of the first bank with that life."""
     bank = engine.bank("first")
     live(bank, life)
     return figures(bank, life)
 
 
 def test_another_bank_gives_the_same_figures(engine: Hindsight, life: Episode, told: list[Any]) -> None:
-    """Neither what else an engine holds nor indexes published at other moments show in a ranking."""
+    """A ranking depends neither on other banks of the engine nor on when indexes were published."""
     second = engine.bank("second")
     live(second, life, asked_meanwhile=True)
     assert figures(second, life) == told
@@ -76,7 +76,7 @@ def test_another_bank_gives_the_same_figures(engine: Hindsight, life: Episode, t
 def test_another_process_gives_the_same_figures_and_so_does_a_restart(
     tmp_path: Path, life: Episode, told: list[Any]
 ) -> None:
-    """Sets are ordered otherwise in each process, and an index read from disk is not the one that was in memory."""
+    """Each process orders sets differently, and an index read from disk differs from one in memory."""
     command = [sys.executable, __file__, str(tmp_path)]
     ordered_otherwise = {**os.environ, "PYTHONHASHSEED": "1"}
     run = subprocess.run(
@@ -89,7 +89,7 @@ def test_another_process_gives_the_same_figures_and_so_does_a_restart(
 
 
 def main() -> None:
-    """In a process of its own: live, and print the figures."""
+    """In a separate process: retain the life, and print the figures."""
     life = simulate("software_engineer", days=DAYS, extracted=False).episode
     with Hindsight.open(sys.argv[1], embeddings=HashEmbedder(), reranker=None) as engine:
         bank = engine.bank("life")

@@ -173,7 +173,9 @@ def test_the_example_of_reflecting_asks_a_person_before_an_opinion_changes() -> 
 
 
 @pytest.mark.slow
-def test_the_checkpointed_agent_begins_anew_where_it_was_killed_before_its_first_step(tmp_path: Path) -> None:
+def test_the_checkpointed_agent_begins_again_where_it_was_killed_before_its_first_step(
+    tmp_path: Path,
+) -> None:
     """The task is checkpointed although LangGraph reports no next node; the boats are still inspected once."""
     script = str(EXAMPLES / "langgraph_checkpointed_agent.py")
     cut_short = (

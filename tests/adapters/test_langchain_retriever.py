@@ -52,7 +52,7 @@ def test_a_call_differs_from_the_constructor_in_what_it_gives(bank: MemoryBank) 
         retriever.invoke(ASKED, k=0)
 
 
-def test_both_ways_and_both_faces_find_the_same(bank: MemoryBank) -> None:
+def test_both_ways_and_both_apis_find_the_same(bank: MemoryBank) -> None:
     for face in (bank, bank.asynchronous):
         retriever = HindsightRetriever(bank=face, k=2)
         assert retriever.invoke(ASKED) == asyncio.run(retriever.ainvoke(ASKED))

@@ -262,7 +262,7 @@ def test_the_bank_by_name_or_from_the_context(light: Hindsight) -> None:
     assert any("oven" in text for text in remembered(light, "cleo"))
 
 
-def test_an_engine_of_the_async_face(tmp_path: Path) -> None:
+def test_an_engine_of_the_async_api(tmp_path: Path) -> None:
     async def main() -> str:
         async with AsyncHindsight.open(tmp_path / "m", embeddings=HashEmbedder(), reranker=None) as engine:
             agent = Agent(engine, "async")

@@ -70,7 +70,7 @@ FACT = {"facts": [{"what": "Ann owns a red kayak.", "fact_type": "world", "sourc
 
 @every_row("way", WAYS)
 @every_row("traced", [False, True])
-def test_a_tracer_sees_nothing_of_the_hooks_unless_it_shall(
+def test_a_tracer_sees_nothing_of_the_hooks_by_default(
     opener: Callable[..., Hindsight], light_config: Any, way: str, traced: bool
 ) -> None:
     """The hooks' runs are traced without messages, and without the calls of the memory's model."""

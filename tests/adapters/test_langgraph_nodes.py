@@ -99,7 +99,7 @@ EVERY_MEMORY = pytest.mark.parametrize("face", [engine_of, async_engine_of, bank
 
 
 @EVERY_MEMORY
-def test_either_face_of_an_engine_or_a_bank_serves_invoke_and_ainvoke(
+def test_either_api_of_an_engine_or_a_bank_serves_invoke_and_ainvoke(
     light: Hindsight, face: Callable[..., Any]
 ) -> None:
     """Every memory object works with both ways of running the graph, and they share memories."""

@@ -91,7 +91,7 @@ def run(graph: Any, face: str, *given: Any, **options: Any) -> Any:
 
 @every_row("face", ["sync", "async"])
 @every_row("strategy", list(SCRIPTS))
-def test_the_graph_does_what_the_verb_does(
+def test_the_graph_does_what_the_method_does(
     opener: Opener, light_config: HindsightConfig, strategy: str, face: str
 ) -> None:
     """Two questions, the second of which changes the first one's opinion: text, citations, opinions, evidence rows, prompts and costs are equal."""
@@ -295,7 +295,7 @@ def test_traces_can_leave_out_what_was_remembered(light: Hindsight, traced: bool
     assert ("red" in nodes["recall"], "red" in nodes["answer"]) == (traced, traced)
 
 
-def test_async_engines_serve_both_faces(light_config: HindsightConfig) -> None:
+def test_async_engines_serve_both_apis(light_config: HindsightConfig) -> None:
     """An AsyncHindsight works under `ainvoke` and `invoke`."""
 
     async def asked() -> str:

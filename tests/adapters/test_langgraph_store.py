@@ -229,7 +229,7 @@ def test_forget_takes_everything_under_a_prefix(store: HindsightStore) -> None:
     assert asyncio.run(store.aforget(BOB, "k")) == 1
 
 
-def test_either_face_of_an_engine_or_bank(light: Hindsight) -> None:
+def test_either_api_of_an_engine_or_bank(light: Hindsight) -> None:
     """All see the same items; a bank together with another bank's name, and invalid memory objects, are rejected."""
     bank = light.bank("store")
     for memory in (light, light.asynchronous, bank, bank.asynchronous):

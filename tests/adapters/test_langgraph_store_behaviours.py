@@ -78,7 +78,7 @@ def test_put_get_overwrite_delete(door: Door, clock: FrozenClock) -> None:
     assert door.get(ANN, "kayak").created_at == clock.now()  # a new item under an old key
 
 
-def test_a_value_is_read_anew_each_time(store: HindsightStore) -> None:
+def test_a_value_is_read_again_each_time(store: HindsightStore) -> None:
     """The value that was passed in and the returned one are copies of the stored value."""
     given: dict[str, Any] = {"tags": ["a"], "text": "x"}
     store.put(ANN, "k", given)

@@ -265,7 +265,7 @@ def test_options_are_checked_when_the_tools_are_made(light: Hindsight, options: 
 
 
 @pytest.mark.parametrize("of", ["engine", "async engine", "bank", "async bank"])
-def test_any_face_serves_both_ways_of_running(light: Hindsight, bank: MemoryBank, run: Run, of: str) -> None:
+def test_any_api_serves_both_ways_of_running(light: Hindsight, bank: MemoryBank, run: Run, of: str) -> None:
     faces = {
         "engine": light,
         "async engine": light.asynchronous,

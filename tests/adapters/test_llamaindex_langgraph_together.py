@@ -183,7 +183,7 @@ def test_both_at_once_lose_and_double_nothing(engine: Hindsight, backends: str) 
 
 
 @pytest.mark.parametrize("backends", ["light"])
-def test_both_doors_in_one_loop(engine: Hindsight) -> None:
+def test_both_integrations_in_one_loop(engine: Hindsight) -> None:
     """An application uses both from one event loop: everything is stored once, and each turn sees earlier statements."""
     bank = engine.bank("alice").asynchronous
     graph = graph_of(engine)

@@ -179,7 +179,7 @@ def test_a_chat_that_is_set_again_each_turn_is_not_doubled(bank: MemoryBank) -> 
     assert texts(bank) == [f"user: I planted tree number {number} today." for number in range(6)]
 
 
-def test_an_answer_given_anew_is_kept_beside_the_first(bank: MemoryBank) -> None:
+def test_an_answer_given_again_is_kept_beside_the_first(bank: MemoryBank) -> None:
     """The block cannot distinguish a fork from a window: retained memories stay, and nothing before them is duplicated."""
     memory = chat(HindsightMemoryBlock(bank))
     memory.put_messages([user("I keep bees."), assistant("Bees need water in summer.")])

@@ -138,7 +138,7 @@ def test_what_was_flushed_while_the_bank_failed_is_retained_by_the_next_call(
     ]
 
 
-def test_an_error_that_shall_be_seen_costs_no_memory_either(bank: MemoryBank, retains: Outage) -> None:
+def test_an_error_that_must_be_seen_costs_no_memory_either(bank: MemoryBank, retains: Outage) -> None:
     """With on_error="raise", the put fails after the message is in the chat; the next call retains it."""
     memory = chat(HindsightMemoryBlock(bank, on_error="raise"))
     failed = 0
@@ -242,7 +242,7 @@ def test_an_answer_is_given_without_memories_when_recall_fails(
     assert "oak" in str(memory.get()[0].content)
 
 
-def test_recall_that_shall_fail_loudly_loses_nothing(bank: MemoryBank, recalls: Outage) -> None:
+def test_recall_that_must_fail_loudly_loses_nothing(bank: MemoryBank, recalls: Outage) -> None:
     """With on_error="raise", a read fails in the middle; the next read retains what was missed."""
     memory = chat(HindsightMemoryBlock(bank, on_error="raise"), token_limit=400)
     memory.put_messages([user(planted("an oak")), assistant("Okay.")])

@@ -92,7 +92,7 @@ def test_a_stream_is_the_answer_in_pieces(knows: Knows) -> None:
     assert response.metadata["sufficient"]
 
 
-def test_an_async_stream_likewise(knows: Knows) -> None:
+def test_an_async_stream_too(knows: Knows) -> None:
     """It is read in the loop of the query."""
 
     async def run() -> tuple[str, Any]:

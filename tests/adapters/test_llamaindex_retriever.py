@@ -72,7 +72,7 @@ def test_nodes_are_the_memories_in_order_with_their_ids_and_scores(bank: MemoryB
     assert scores == sorted(scores, reverse=True)
 
 
-def test_both_faces_of_a_bank_give_the_same_nodes_sync_and_async(bank: MemoryBank) -> None:
+def test_both_apis_of_a_bank_give_the_same_nodes_sync_and_async(bank: MemoryBank) -> None:
     """A bank of either API works with retrieve and aretrieve: ids, texts and scores are equal."""
     expected = seen(HindsightRetriever(bank).retrieve("red kayak"))
     assert expected[0][1] == "Alice: I bought a red kayak yesterday."

@@ -106,7 +106,7 @@ def test_an_agent_keeps_and_finds(bank: MemoryBank) -> None:
     assert "Alice keeps bees in Porto." in str(llm.last_prompt)
 
 
-def test_a_react_agent_likewise(bank: MemoryBank) -> None:
+def test_a_react_agent_too(bank: MemoryBank) -> None:
     """With text only, for models without tool calls."""
     bank.retain("Alice keeps bees in Porto.")
     script = [

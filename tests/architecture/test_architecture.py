@@ -146,7 +146,7 @@ PAIRS = [
 
 @pytest.mark.promise("The sync and async APIs do the same.")
 @every_row(("sync", "asynchronous"), PAIRS)
-def test_both_faces_have_the_same_verbs(sync: type, asynchronous: type) -> None:
+def test_both_apis_have_the_same_methods(sync: type, asynchronous: type) -> None:
     """Methods, parameters, defaults, annotations and docstrings of the sync and async APIs are equal, including namespaces."""
     assert verbs(sync) - ONLY_SYNC == verbs(asynchronous) - ONLY_ASYNC
     for name in verbs(sync) - ONLY_SYNC:

@@ -110,7 +110,7 @@ class TestForgottenOpinions:
             ("p", ""),
         ]
 
-    def test_a_corrected_fact_is_judged_anew(self, believed: Ledger) -> None:
+    def test_a_corrected_fact_is_judged_again(self, believed: Ledger) -> None:
         """An edited fact's evidence row is removed and assessed again; other edits change nothing."""
         edited(believed, "f2", tags=("x",))
         assert confidence_of(log_of(believed)) == 0.85
@@ -123,7 +123,7 @@ class TestForgottenOpinions:
         )
         assert enqueued(believed)
 
-    def test_a_corrected_opinion_is_judged_anew(self, believed: Ledger) -> None:
+    def test_a_corrected_opinion_is_judged_again(self, believed: Ledger) -> None:
         """Evidence assessed against an opinion's old wording is assessed again after an edit."""
         commit(believed, writing(believed, OpinionsWrite(assessed={"o": believed.revision(BANK)})))
         edited(believed, "o", text="other words")

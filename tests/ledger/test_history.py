@@ -51,7 +51,7 @@ class TestHistory:
             assert [feed.knows(mark) for mark in marks] == [True] * 4
             assert not any(_knows(feed, stranger) for stranger in strangers)
 
-    def test_a_bank_made_anew_has_another_history(self, ledger: Ledger, bank: str) -> None:
+    def test_a_bank_made_again_has_another_history(self, ledger: Ledger, bank: str) -> None:
         """Indexes of a forgotten bank are never taken for those of a new bank with the same name, nor for a loss."""
         commit(ledger, make_write_set(units=make_units("u1")))
         before, earlier = mark_of(ledger, bank), ledger.bank(bank)

@@ -84,7 +84,7 @@ class TestKeyedTasks:
         assert (last.lease, state(ledger, task.id)) == (2, TaskState.DONE)
 
     @pytest.mark.usefixtures("bank")
-    def test_done_or_dead_it_begins_anew(self, ledger: Ledger) -> None:
+    def test_done_or_dead_it_begins_again(self, ledger: Ledger) -> None:
         """A done or dead task that is enqueued again has all its attempts."""
         (first,) = enqueued(ledger, work("1", kind=OBSERVE, key="a"))
         completed(ledger, leased(ledger).claim)
@@ -105,7 +105,7 @@ class TestKeyedTasks:
         completed(ledger, second.claim)
         assert state(ledger, task.id) is TaskState.DONE
 
-    def test_given_up_while_enqueued_again_it_begins_anew(self, ledger: Ledger, bank: str) -> None:
+    def test_given_up_while_enqueued_again_it_begins_again(self, ledger: Ledger, bank: str) -> None:
         """If a task is enqueued during its last attempt, it is not abandoned."""
         enqueued(ledger, work("1", kind=OBSERVE, key="a"))
         claim = leased(ledger).claim

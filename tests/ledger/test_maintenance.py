@@ -286,7 +286,7 @@ class TestEmbedder:
         with pytest.raises(InvalidRequest):
             commit(ledger, make_write_set(units=[with_vector(make_unit("u"), DIMENSION + 1)]))
 
-    def test_embedding_anew_replaces_vectors(self, ledger: Ledger, bank: str) -> None:
+    def test_embedding_again_replaces_vectors(self, ledger: Ledger, bank: str) -> None:
         """After reindex with another model the feed gives the new vectors once, and only them."""
         commit(ledger, make_write_set(units=make_units("u1", "u2")))
         ids = changes(ledger, bank).columns.ids

@@ -84,7 +84,7 @@ class TestObservations:
         commit(told, make_write_set(told.revision(BANK), events=[make_event("op", CLOSED, 5)]))
         assert seen(told) == (False, ("o1",))
 
-    def test_observations_made_anew_take_the_place_of_the_old(self, told: Ledger) -> None:
+    def test_observations_made_again_take_the_place_of_the_old(self, told: Ledger) -> None:
         """Rebuilt observations replace the old ones, without counting as erasure; a caller's observations stay."""
         tell(told, observation("given"))
         observe(told, {"o1": ("f1",), "o2": ("f2",)})
@@ -122,7 +122,7 @@ class TestObservations:
         assert set(receipt.unit_ids) == {"f1", "o1", "o2"}
         assert told.observations.entity_facts(BANK, ALICE).tolist() == rows(told, "f2", "f3")
 
-    def test_an_erased_observation_is_made_anew(self, told: Ledger) -> None:
+    def test_an_erased_observation_is_made_again(self, told: Ledger) -> None:
         """Erasing an observation enqueues its entity, whose facts still exist."""
         observe(told, {"o1": ("f1",), "o2": ("f3",)})
         told.erasure.erase(BANK, Erasure(unit="o1"))

@@ -65,7 +65,7 @@ def test_memory_that_ended_with_its_engine_is_gone() -> None:
             bank_at(reference)
 
 
-def test_a_forgotten_bank_is_not_made_anew(tmp_path: Path) -> None:
+def test_a_forgotten_bank_is_not_made_again(tmp_path: Path) -> None:
     """Loading an agent whose bank was forgotten raises an error instead of creating an empty bank."""
     with Hindsight.open(tmp_path, reranker=None) as engine:
         reference = engine.bank("alice").reference

@@ -229,7 +229,7 @@ def test_many_threads_with_the_same_items_leave_one_copy(light: Hindsight) -> No
 
 
 @pytest.mark.promise("The sync and async APIs do the same.")
-def test_async_and_sync_faces_agree() -> None:
+def test_async_and_sync_apis_agree() -> None:
     """The async method does the same in any event loop."""
 
     async def run() -> int:

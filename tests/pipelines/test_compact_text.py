@@ -107,7 +107,7 @@ def test_a_document_in_short_has_the_items_that_hold(light: Hindsight) -> None:
     assert left.text == left.beside_date == lines
 
 
-def test_doors_show_a_date_once(bank: MemoryBank) -> None:
+def test_integrations_show_a_date_once(bank: MemoryBank) -> None:
     """A prompt shows the date next to the memory; a document, which has only its text, contains it. `text="full"` shows everything."""
     given = {"messages": [HumanMessage(ASKED)]}
     lines = create_recall_node(bank, output="text", relevance="all").invoke(given)["memories"]

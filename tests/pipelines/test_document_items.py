@@ -161,7 +161,7 @@ def test_a_document_that_ends_goes_with_its_items(light: Hindsight) -> None:
     assert values(bank) == ["crane repair", "pier lights"]
 
 
-def test_a_document_dictated_anew_takes_the_place_of_the_first(light: Hindsight) -> None:
+def test_a_document_dictated_again_takes_the_place_of_the_first(light: Hindsight) -> None:
     """Repeated items count as kept details of the replaced document."""
     bank = light.bank("port")
     first = dictate(bank)

@@ -180,7 +180,7 @@ def replaced(hindsight: Hindsight) -> tuple[MemoryBank, MemoryBank, str]:
     return old, new, new.units().units[0].id
 
 
-def test_every_verb_of_both_faces_is_tried_here(light: Hindsight) -> None:
+def test_every_method_of_both_apis_is_tried_here(light: Hindsight) -> None:
     """A new method of a bank must be added to this file."""
     bank = light.bank("alice")
     assert verbs_of(bank) == verbs_of(bank.asynchronous) == set(VERBS)

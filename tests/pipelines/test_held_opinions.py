@@ -74,7 +74,7 @@ def served(engine_at: Callable[[], Hindsight]) -> Iterator[MemoryBank]:
         yield engine.bank(BANK)
 
 
-def test_every_verb_gives_the_confidence_of_now(
+def test_every_method_gives_the_confidence_of_now(
     engine_at: Callable[[], Hindsight], told: tuple[list[str], FrozenClock]
 ) -> None:
     """0.70, reinforced and contradicted, is 0.55 in every method."""

@@ -257,7 +257,7 @@ def test_a_directory_put_back_as_a_whole_is_no_loss(opener: Opener, tmp_path: Pa
 
 
 @pytest.mark.directory
-def test_a_bank_forgotten_and_made_anew_is_no_loss(opener: Opener, tmp_path: Path) -> None:
+def test_a_bank_forgotten_and_made_again_is_no_loss(opener: Opener, tmp_path: Path) -> None:
     """Erased data is not missing, even if the erased bank's indexes come back."""
     with_lucene(opener, tmp_path)
     shutil.copytree(tmp_path / "lucene", tmp_path.parent / "lucene-before")

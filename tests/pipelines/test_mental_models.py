@@ -34,7 +34,7 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 
-def test_questions_are_kept_on_both_faces(light: Hindsight) -> None:
+def test_questions_are_kept_on_both_apis(light: Hindsight) -> None:
     """Created, found by name, listed and deleted; until it is refreshed it has no text."""
     bank = light.bank("alice")
     made = bank.mental_models.create("tea", "Who likes tea?", tags=["b", "a"], trigger="auto", max_tokens=50)

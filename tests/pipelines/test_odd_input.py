@@ -1,4 +1,4 @@
-"""Input that breaks nothing: odd timestamps, inline reasoning, requests to forget, values no amount has."""
+"""Unusual input that breaks nothing: timestamps, inline reasoning, requests to forget, huge amounts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hindsight_integrations.langgraph import MemoryState, create_recall_node, cr
 from hindsight_integrations.model.facts import without_reasoning
 from hindsight_integrations.model.turns import Role
 
-ARRIVAL = datetime(2024, 6, 12, 9, tzinfo=UTC)  # of the clock of the tests
+ARRIVAL = datetime(2024, 6, 12, 9, tzinfo=UTC)  # by the tests' clock
 TEN = datetime(2025, 1, 1, 10, tzinfo=UTC)
 
 TIMES: list[tuple[Any, datetime]] = [
@@ -43,14 +43,14 @@ TIMES: list[tuple[Any, datetime]] = [
     ({"seconds": 5}, ARRIVAL),
     (True, ARRIVAL),
 ]
-READABLE = 14  # of them; the rest is told of in the result
+READABLE = 14  # of them; the others are listed in the result
 
 
 @every_row(("row", "given", "expected"), [(at, *row) for at, row in enumerate(TIMES)])
 def test_a_timestamp_is_read_or_costs_the_time_alone(
     light: Hindsight, row: int, given: Any, expected: datetime
 ) -> None:
-    """The message is kept either way; what cannot be read is the time of arrival, and the result says so."""
+    """The message is stored in any case; if its timestamp cannot be read, it has the time of arrival, and the result says so."""
     bank = light.bank(f"b{row}")
     result = bank.retain([{"role": "user", "content": "The kayak is red.", "timestamp": given, "id": "m1"}])
     (unit,) = bank.units().units
@@ -69,7 +69,7 @@ def test_the_same_message_with_an_unreadable_time_is_one_memory(light: Hindsight
 def test_a_conversation_goes_on_after_a_timestamp_that_cannot_be_read(
     light: Hindsight, timestamp: Any
 ) -> None:
-    """Later turns of the thread are remembered, and recall answers."""
+    """Later turns of the thread are retained, and recall answers."""
     graph: Any = StateGraph(MemoryState)
     graph.add_sequence(
         [("recall", create_recall_node(light, bank="ann")), ("retain", create_retain_node(light, bank="ann"))]
@@ -106,7 +106,7 @@ def test_reasoning_is_no_part_of_what_was_said(answer: str, said: str) -> None:
 
 
 def test_inline_reasoning_of_the_assistant_is_not_remembered(light: Hindsight) -> None:
-    """Of an answer what was said is; an answer that only reasons is left out; what a user writes is kept."""
+    """The reasoning of an answer is removed; an answer with only reasoning is left out; a user's text is stored unchanged."""
     bank = light.bank("ann")
     result = bank.retain(
         [
@@ -142,7 +142,7 @@ def test_inline_reasoning_of_the_assistant_is_not_remembered(light: Hindsight) -
     ],
 )
 def test_a_request_to_forget_is_no_memory(light: Hindsight, message: str, asks: bool) -> None:
-    """Kept word for word it would bring back just what was to be forgotten. The result names the call that forgets."""
+    """Stored word for word it would bring back what was to be forgotten. The result names the method that forgets."""
     bank = light.bank(message)
     result = bank.retain([{"role": "user", "content": message, "id": "m1"}])
     assert bank.count() == (not asks)
@@ -150,7 +150,7 @@ def test_a_request_to_forget_is_no_memory(light: Hindsight, message: str, asks: 
 
 
 def test_no_value_is_too_large_to_compute_with(light: Hindsight) -> None:
-    """And "1,00,000" is a hundred thousand, as India writes it."""
+    """ "1,00,000" is a hundred thousand, as written in India."""
     bank = light.bank("ann")
     values = ["1e999999999", "1,00,000"]
     bank.retain(
@@ -248,7 +248,7 @@ def test_no_value_is_too_large_to_compute_with(light: Hindsight) -> None:
 def test_a_short_answer_is_kept_with_the_question_it_answers(
     light: Hindsight, asked: str, answer: str, question: str, expected: str
 ) -> None:
-    """The question was said in an earlier turn of the thread; with it the answer is found."""
+    """The question is in an earlier turn of the thread; the answer is found with it."""
     bank = light.bank(question)
     node = create_retain_node(bank)
     said = [HumanMessage("Let us talk.", id="m1"), AIMessage(asked, id="a1")]
@@ -276,7 +276,7 @@ def test_the_dates_of_a_quoted_mail_are_not_those_of_the_message(light: Hindsigh
 
 
 def test_the_users_own_word_goes_before_the_agents(light: Hindsight) -> None:
-    """A mistake of the agent is not shown first; what it said itself is, where that is asked."""
+    """An agent's mistake is not ranked first; its own statements are, if the question asks for them."""
     bank = light.bank("ann")
     bank.retain(
         [
@@ -318,7 +318,7 @@ def test_what_is_said_beside_a_request_to_forget_is_kept(
 
 
 def test_a_tool_that_says_forget_is_no_request(light: Hindsight) -> None:
-    """Nobody but a person asks the memory to forget."""
+    """Only a person can request to forget."""
     bank = light.bank("ann")
     bank.retain([Message("Forget the old gate code, the new one is 5512.", "tool", role=Role.TOOL)])
     assert bank.count() == 1

@@ -1,4 +1,4 @@
-"""A bounded number of open banks: any bank answers, none is closed under a verb, and nothing stays behind."""
+"""A limited number of open banks: any bank answers, none is closed during a call, and no resources are leaked."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def thing(number: int) -> str:
 
 
 def filled(hindsight: Hindsight, count: int) -> list[MemoryBank]:
-    """Banks that each hold one thing of their own."""
+    """Banks, each with one memory."""
     banks = [hindsight.bank(f"bank {number}") for number in range(count)]
     for number, bank in enumerate(banks):
         bank.retain(thing(number))
@@ -53,7 +53,7 @@ def filled(hindsight: Hindsight, count: int) -> list[MemoryBank]:
 )
 @pytest.mark.parametrize("where", ["disk", "memory"])
 def test_any_of_many_banks_answers(opener: Opener, tmp_path: Path, where: str) -> None:
-    """Objects of twenty banks go on working while three are open; the least recently used were closed."""
+    """Objects of twenty banks work while at most three are open; the least recently used ones are closed."""
     hindsight = opener(tmp_path if where == "disk" else ":memory:", config=settings(3))
     banks = filled(hindsight, 20)
     for number in (0, 7, 19, 7, 3):
@@ -67,7 +67,7 @@ def test_any_of_many_banks_answers(opener: Opener, tmp_path: Path, where: str) -
 
 
 def test_threads_and_event_loops_at_once(opener: Opener, tmp_path: Path) -> None:
-    """Threads and loops retain and recall in twelve banks of which two may be open: every answer is its own bank's."""
+    """Threads and loops retain and recall in twelve banks, two of which may be open: every answer is from its own bank."""
     hindsight = opener(tmp_path, config=settings(2))
     banks = filled(hindsight, 12)
 
@@ -88,12 +88,12 @@ def test_threads_and_event_loops_at_once(opener: Opener, tmp_path: Path) -> None
         assert sum(threads.map(work, range(4))) == 60
         for answers in loops:
             assert [top(found) for found in answers.result()] == [thing(number) for number in range(12)]
-    assert len(pool(hindsight).projections()) <= 3  # the writer may open one bank beyond
+    assert len(pool(hindsight).projections()) <= 3  # the writer may open one more bank
     assert sum(bank.count() for bank in banks) == 12 + 60
 
 
 class Pausing(HashEmbedder):
-    """Stops at questions with a star, until told to go on."""
+    """Pauses at questions with a star until released."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class Pausing(HashEmbedder):
 
 @pytest.fixture
 def paused(opener: Opener, tmp_path: Path) -> Iterator[tuple[Hindsight, list[MemoryBank], Pausing]]:
-    """An engine with two open banks of ten at most, and its embedder, which waits at questions with a star."""
+    """An engine with two open banks out of ten, and its embedder, which pauses at questions with a star."""
     embedder = Pausing()
     hindsight = opener(tmp_path, embeddings=embedder, config=settings(2))
     yield hindsight, filled(hindsight, 10), embedder
@@ -122,7 +122,7 @@ def paused(opener: Opener, tmp_path: Path) -> Iterator[tuple[Hindsight, list[Mem
 def test_a_recall_in_flight_keeps_its_bank(
     paused: tuple[Hindsight, list[MemoryBank], Pausing], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While one recall is under way, others open and close around it; its bank is not closed, and its answer right."""
+    """During a recall, other banks are opened and closed; its bank is not closed, and its answer is right."""
     hindsight, banks, embedder = paused
     closed: list[str] = []
     close = BankProjection.close
@@ -149,8 +149,7 @@ def test_a_recall_in_flight_keeps_its_bank(
 def test_recalls_of_more_banks_than_may_be_open_take_turns(
     paused: tuple[Hindsight, list[MemoryBank], Pausing],
 ) -> None:
-    """Two recalls hold both places: a third of another bank waits, one of a held bank does not; one that gives up
-    leaves no place taken."""
+    """Two recalls hold both places: a recall of a third bank waits, one of a held bank does not; a cancelled one takes no place."""
     hindsight, banks, embedder = paused
 
     async def crowd() -> list[RecallResult]:
@@ -177,7 +176,7 @@ def test_recalls_of_more_banks_than_may_be_open_take_turns(
 def test_a_recall_of_an_open_bank_does_not_wait_for_the_writer(
     paused: tuple[Hindsight, list[MemoryBank], Pausing],
 ) -> None:
-    """While the writer is busy, a bank that is open answers."""
+    """While the writer is busy, an open bank answers."""
     hindsight, banks, _ = paused
     workers, go_on = hindsight.asynchronous._workers, threading.Event()
 
@@ -196,7 +195,7 @@ def test_a_recall_of_an_open_bank_does_not_wait_for_the_writer(
 def test_a_recall_cancelled_while_its_bank_opens_holds_nothing(
     paused: tuple[Hindsight, list[MemoryBank], Pausing],
 ) -> None:
-    """The writer opens a bank for a caller that is gone: nobody holds it, and it is closed like any other."""
+    """If the caller was cancelled, the opened bank is not leased, and is closed like any other."""
     hindsight, banks, _ = paused
     workers, go_on = hindsight.asynchronous._workers, threading.Event()
 
@@ -217,7 +216,7 @@ def test_a_recall_cancelled_while_its_bank_opens_holds_nothing(
 
 
 def test_places_go_to_who_waits_longest_and_is_still_there() -> None:
-    """A place given to a waiter that is cancelled at that moment goes to the next one."""
+    """A place assigned to a waiter that is cancelled at that moment goes to the next one."""
 
     async def scene() -> list[str]:
         places, order = Places(1), []
@@ -231,7 +230,7 @@ def test_places_go_to_who_waits_longest_and_is_still_there() -> None:
         await asyncio.sleep(0)
         places.give_back()
         await first
-        places.give_back()  # to `gone`, which does not learn of it in time
+        places.give_back()  # assigned to `gone`, which is cancelled before it notices
         gone.cancel()
         await last
         return order
@@ -241,7 +240,7 @@ def test_places_go_to_who_waits_longest_and_is_still_there() -> None:
 
 @pytest.mark.parametrize("assigned", [False, True])
 def test_the_place_of_a_closed_call_goes_to_the_next(assigned: bool) -> None:
-    """A call that is closed instead of cancelled takes no place, even if it was assigned one."""
+    """A call that is closed instead of cancelled takes no place, even if one was assigned."""
 
     async def scene() -> None:
         places = Places(1)
@@ -259,7 +258,7 @@ def test_the_place_of_a_closed_call_goes_to_the_next(assigned: bool) -> None:
 
 
 def test_no_bank_at_all_cannot_be_asked_for() -> None:
-    """A number of open banks below one is refused, and the error says what would do."""
+    """A limit below one is rejected, and the error says what to pass."""
     with pytest.raises(InvalidRequest, match="Use 1 or more"):
         StorageConfig(open_banks=0)
 
@@ -273,7 +272,7 @@ def test_no_bank_at_all_cannot_be_asked_for() -> None:
 def test_descriptors_are_those_of_the_open_banks(
     opener: Opener, tmp_path: Path, keywords: KeywordBackend
 ) -> None:
-    """Sixteen banks of which four may be open take no more descriptors than five, however often all are asked."""
+    """Sixteen banks, four of which may be open, use no more descriptors than five, however often all are queried."""
 
     def descriptors() -> int:
         return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names are what is counted

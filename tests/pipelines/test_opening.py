@@ -1,4 +1,4 @@
-"""Opening a bank: what a question needs is read when it is asked, and then it is what it always was."""
+"""Opening a bank: data that a question needs is read when it is needed, with the same result."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TALK = [
 
 
 def facts(count: int) -> list[dict[str, Any]]:
-    """Facts that mention a hub, and each a person of its own."""
+    """Facts that mention a hub, and one other person each."""
     return [
         {
             "what": f"Harbor Club lent Person{number} Name{number} boat {number}.",
@@ -49,7 +49,7 @@ def facts(count: int) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def graph_reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """From which revision links and mentions were read, each time."""
+    """The revision from which links and mentions were read, for each read."""
     reads: list[int] = []
     real = Feed.graph
 
@@ -62,7 +62,7 @@ def graph_reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def told_before(engine: Hindsight) -> None:
-    """A bank that knows the talk, closed again."""
+    """A bank that contains the talk, closed again."""
     engine.bank("alice").retain(TALK, thread="t")
     engine.close()
 
@@ -74,7 +74,7 @@ def graph_of(bank: MemoryBank) -> Any:
 def test_the_graph_is_read_when_it_is_first_walked(
     opener: Callable[..., Hindsight], tmp_path: Path, graph_reads: list[int]
 ) -> None:
-    """Neither opening, nor retaining, nor a question that names nobody reads the graph; one that names somebody does, once."""
+    """Neither opening, retaining nor a question without a name reads the graph; one with a name reads it once."""
     told_before(opener(tmp_path))
     bank = opener(tmp_path).bank("alice")
     assert bank.recall("what sails again on sundays").units
@@ -95,7 +95,7 @@ def test_the_graph_is_read_when_it_is_first_walked(
 def test_a_graph_read_late_is_the_graph_that_was_followed(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """Whether the graph was there from the first memory on, or is read after merges and erasures, it is the same one."""
+    """A graph that was updated from the first memory on and one read after merges and erasures are equal."""
     engine = opener(tmp_path)
     bank = engine.bank("alice")
     assert graph_of(bank).counts() == (0, 0, 0, 0)
@@ -111,7 +111,7 @@ def test_a_graph_read_late_is_the_graph_that_was_followed(
 
 
 def told(bank: MemoryBank) -> list[Any]:
-    """All that a graph and the hubs say of a bank."""
+    """Everything that a graph and the hubs contain about a bank."""
     view = bank.asynchronous._context.projection.view()
     graph, units = view.graph, view.columns.ids
     links, mentions = graph.links(units), graph.entities_of(units)
@@ -120,7 +120,7 @@ def told(bank: MemoryBank) -> list[Any]:
 
 
 def test_hubs_are_those_of_the_graph(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """The ledger's counts of mentions mute the same entities as counting the graph's edges would, after each kind of change."""
+    """The hubs from the ledger's counts are those from counting the graph's edges, after each kind of change."""
     engine = opener(tmp_path)
     bank = engine.bank("alice")
     created = bank.retain([Message("Notes.", "Alice", "2024-05-01", id="n")], facts=facts(30)).unit_ids
@@ -138,7 +138,7 @@ def test_hubs_are_those_of_the_graph(opener: Callable[..., Hindsight], tmp_path:
 
 
 def hubs_as_counted(bank: MemoryBank) -> list[int]:
-    """The view's hubs, once they have been compared with what the graph's edges say."""
+    """The view's hubs, after comparing them with the graph's edges."""
     view = bank.asynchronous._context.projection.view()
     mentions = view.graph.entities_of(view.columns.ids)
     entities, degrees = np.unique(mentions.entities, return_counts=True)
@@ -153,7 +153,7 @@ def hubs_as_counted(bank: MemoryBank) -> list[int]:
 def test_many_may_be_the_first_to_ask(
     opener: Callable[..., Hindsight], tmp_path: Path, graph_reads: list[int]
 ) -> None:
-    """Eight threads that name somebody at once, beside one that retains, read the graph once and all get their answer."""
+    """Eight threads that name somebody, while another one retains, read the graph once and all get their answer."""
     told_before(opener(tmp_path))
     bank = opener(tmp_path).bank("alice")
 
@@ -162,7 +162,8 @@ def test_many_may_be_the_first_to_ask(
 
     def write() -> None:
         for number in range(5):
-            text = f"Ivo Brandt bought nail number {number}."  # one more of Marta and she is a hub, which nobody walks from
+            # with one more memory Marta is a hub, which transmits no activation
+            text = f"Ivo Brandt bought nail number {number}."
             bank.retain([Message(text, "Bob", "2024-06-01T10:00", id=f"w{number}")], thread="t")
 
     with ThreadPoolExecutor(9) as pool:
@@ -177,7 +178,7 @@ def test_many_may_be_the_first_to_ask(
 def test_a_walk_finds_nothing_newer_than_what_recall_looks_at(
     opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int
 ) -> None:
-    """A commit between the look at the bank and the walk through its graph adds no memory to the answer, and breaks none."""
+    """A commit between the view of the bank and the walk in its graph adds no memory to the answer and does not break it."""
     bank = opener(tmp_path).bank("alice")
     if before:
         bank.retain(TALK[:before], thread="t")
@@ -200,7 +201,7 @@ SMALL_FILES = [VectorBackend.EXACT, VectorBackend.CHROMA]
 def filed(
     request: pytest.FixtureRequest, opener: Callable[..., Hindsight], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Path], Hindsight]:
-    """Opens engines whose mapped vectors are written from the first one on."""
+    """Opens engines that write mapped vectors from the first one on."""
     monkeypatch.setattr(exact, "TAIL_ROWS", 1)
     config = HindsightConfig(storage=StorageConfig(vectors=request.param, keywords=KeywordBackend.FTS5))
     return lambda path: opener(path, config=config)
@@ -209,7 +210,7 @@ def filed(
 def test_vectors_are_mapped_and_not_read(
     filed: Callable[[Path], Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A bank opened again answers as before, and no vector of it is read from the ledger but the one that is probed."""
+    """A reopened bank answers as before, and only the probed vector is read from the ledger."""
     engine = filed(tmp_path)
     engine.bank("alice").retain(TALK, thread="t")
     before = [item.unit.id for item in engine.bank("alice").recall("bees behind the lighthouse").units]
@@ -230,7 +231,7 @@ def test_vectors_are_mapped_and_not_read(
 
 @pytest.mark.directory
 def test_an_erased_vector_is_in_no_mapped_file(filed: Callable[[Path], Hindsight], tmp_path: Path) -> None:
-    """After `forget`, and after a bank is forgotten, no file of the scorer holds a vector of theirs."""
+    """After `forget`, also of a whole bank, no file of the scorer contains an erased vector."""
     engine = filed(tmp_path)
     bank = engine.bank("alice")
     units = bank.retain(TALK, thread="t").unit_ids
@@ -247,16 +248,16 @@ def test_an_erased_vector_is_in_no_mapped_file(filed: Callable[[Path], Hindsight
 
 
 def holding(data: Path, needle: bytes) -> list[str]:
-    """The scorer's files that hold these bytes."""
+    """The scorer's files that contain these bytes."""
     return [path.name for path in (data / exact.FOLDER).iterdir() if needle in path.read_bytes()]
 
 
 @pytest.mark.directory
 @pytest.mark.parametrize("suffix", [".vectors", ".ids", ".json"])
-def test_damaged_or_deleted_files_are_made_anew(
+def test_damaged_or_deleted_files_are_made_again(
     filed: Callable[[Path], Hindsight], tmp_path: Path, suffix: str
 ) -> None:
-    """The folder of mapped vectors can be deleted or damaged like any index: the ledger gives them again."""
+    """The folder of mapped vectors can be deleted or damaged like any index: it is rebuilt from the ledger."""
     engine = filed(tmp_path)
     engine.bank("alice").retain(TALK, thread="t")
     before = [item.unit.id for item in engine.bank("alice").recall("bees behind the lighthouse").units]

@@ -1,5 +1,7 @@
-"""Why an opinion is held: its history gives its confidence from nothing, answers lead to what was said, and what is forgotten
-leaves neither a confidence nor a word behind."""
+"""The reasons of an opinion: its history reproduces its confidence, and answers lead to their sources.
+
+Forgotten facts leave neither confidence nor text behind.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,7 @@ def bank(opener: Callable[..., Hindsight]) -> MemoryBank:
 
 
 def audited(bank: MemoryBank, **moment: Any) -> float:
-    """The confidence of the bank's opinion, everywhere the same, and what an independent replay of its history gives."""
+    """The confidence of the bank's opinion, which is the same everywhere and equals an independent computation from its history."""
     opinion = log_of(bank).id
     history = bank.opinions.history(opinion, **moment)
     expected = float(replayed(history.log, **moment))
@@ -78,7 +80,7 @@ def audited(bank: MemoryBank, **moment: Any) -> float:
     "An opinion's confidence is the same as if its evidence had been delivered exactly once, even if it is delivered twice, late, or interrupted by a kill."
 )
 def test_the_history_gives_the_confidence_from_nothing(bank: MemoryBank) -> None:
-    """At each revision and each day, in `opinions`, in recall, by id, and at the trajectory's end."""
+    """At each revision and each day: in `opinions`, in recall, by id, and at the end of the trajectory."""
     now = audited(bank)
     assert now == pytest.approx(0.6 + 0.15 - 0.15 - 0.15)
     opinion = held(bank)
@@ -95,8 +97,7 @@ def test_the_history_gives_the_confidence_from_nothing(bank: MemoryBank) -> None
 
 
 def test_what_is_withdrawn_and_restored_stops_counting_and_counts_again(bank: MemoryBank) -> None:
-    """Of what a source said twice the other copy takes the place of one that goes; closed, it stays in the history and moves
-    nothing; restored, it counts again. Each day is served as it was."""
+    """If a source repeated a statement, the other memory replaces a withdrawn one; closed, it stays in the history and changes nothing; restored, it counts again. Each day is returned as it was."""
     first, second = (row.unit_id for row in log_of(bank).evidence if row.sources == ("ann",))
     bank.forget(unit=first)
     assert audited(bank) == pytest.approx(0.45)
@@ -117,7 +118,7 @@ def test_what_is_withdrawn_and_restored_stops_counting_and_counts_again(bank: Me
 
 
 def test_an_answer_leads_to_what_was_said(bank: MemoryBank) -> None:
-    """Each citation is a memory that `get` finds, with the turns it was made from, as they were said and by whom."""
+    """Each citation is a memory that `get` finds, with its source turns, their text and their speakers."""
     reflection = bank.reflect(QUESTION)
     (citation,) = reflection.based_on
     assert citation.unit is not None
@@ -131,7 +132,7 @@ def test_an_answer_leads_to_what_was_said(bank: MemoryBank) -> None:
 
 
 class Gossip:
-    """Writes the token of a secret into whatever it is asked for, wherever it was shown it."""
+    """Writes the secret's token into every answer whose prompt contains the token."""
 
     SECRET = f"The Sorrel ferry's captain {TOKEN} sailed on time in the storm of 2 March."
     OTHERS = (
@@ -179,7 +180,7 @@ class Gossip:
             said = {
                 "assessment": "reinforce",
                 "strength": "mild",
-                "reason": f"It sails on time{self.told(shown)}.",  # also of the other facts in the prompt
+                "reason": f"It sails on time{self.told(shown)}.",  # includes the other facts in the prompt
             }
             if TOKEN in fact and TOKEN not in opinion:
                 said["rewording"] = (
@@ -205,7 +206,7 @@ class Gossip:
 
 
 def opinions_text(bank: MemoryBank) -> str:
-    """All that is served of opinions, observations and mental models, and of what led to them."""
+    """All texts of opinions, observations and mental models, and of their history."""
     served = [
         *(bank.opinions.history(opinion.id) for opinion in bank.opinions.list(include_closed=True)),
         *bank.recall(f"{QUESTION} {TOKEN}", include_invalidated=True, k=100),
@@ -217,7 +218,7 @@ def opinions_text(bank: MemoryBank) -> str:
 
 
 def files_with(folder: Path, word: str) -> set[str]:
-    """Names of files that hold a word, in any case of letters."""
+    """Names of files that contain a word, ignoring case."""
     return {
         path.name
         for path in folder.rglob("*")
@@ -234,8 +235,7 @@ def test_forgetting_a_fact_forgets_what_was_made_of_it(
     *,
     formed_with_it: bool,
 ) -> None:
-    """Confidence is recomputed, opinions, observations and mental models worded from it are erased or are what they were, and
-    its word is in no file, archive, log, task or later prompt."""
+    """Confidence is recomputed; opinions, observations and mental models worded from it are erased or restored to what they were; its word is in no file, archive, log, task or later prompt."""
     caplog.set_level("DEBUG")
     data, gossip = tmp_path / "data", Gossip()
     settings = replace(config(), observations=ObservationConfig(delay_s=0.0))

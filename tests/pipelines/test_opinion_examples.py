@@ -1,4 +1,4 @@
-"""The papers' examples of an opinion that evolves: formed, retained for and against, assessed by a script, moved by our code."""
+"""The papers' examples of an opinion that changes: facts for and against it, assessed by a script, applied by our code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOMINANT = f"{FIRST[:-1]} and dominates AI/ML."
 QUALIFIED = "I think Python is good for data science but has trade-offs, because Julia is faster at numerical computation."
 SHIFTING = "I think Python is good for data science but its role is shifting, because companies migrate data pipelines to Rust."
 
-# Earlier paper 11.2: what is retained, in order.
+# Earlier paper 11.2: the retained facts, in order.
 MARKET = "Python dominates AI/ML with 75% market share; TensorFlow and PyTorch are Python-first"
 JULIA = "Julia offers 10x faster numerical computation than Python; increasingly adopted in research"
 RUST = "Major tech companies are migrating data pipelines from Python to Rust for performance"
@@ -32,7 +32,7 @@ CONTRADICT = {"assessment": "contradict", "strength": "strong", "reason": "Compa
 
 
 def believing(opener: Callable[..., Hindsight], script: Mapping[str, Verdict], **settings: Any) -> MemoryBank:
-    """A bank that thinks as the papers' o_0, with an assessor that says of each fact what the script has."""
+    """A bank with the papers' o_0 and a scripted assessor."""
     agent = Agent(
         {
             "answer": answering(FIRST, 0.7, ground=GROUND, entities=["Python"]),
@@ -46,7 +46,7 @@ def believing(opener: Callable[..., Hindsight], script: Mapping[str, Verdict], *
 
 
 def evolve(bank: MemoryBank, *facts: str) -> list[float]:
-    """The confidence at first and after each fact, retained and settled."""
+    """The initial confidence, and the confidence after each fact, retained and settled."""
     seen = [held(bank).confidence]
     for day, fact in enumerate(facts, 110):  # after the opinion was formed
         say(bank, fact, by=f"colleague {day}", day=day, entities=["Python"])
@@ -57,7 +57,7 @@ def evolve(bank: MemoryBank, *facts: str) -> list[float]:
 
 
 def test_the_papers_trajectory(opener: Callable[..., Hindsight]) -> None:
-    """Paper section 5.7.1: 0.70, by the dominant ecosystem 0.85, by faster alternatives 0.55 and a more qualified opinion."""
+    """Paper section 5.7.1: 0.70, with the dominant ecosystem 0.85, with faster alternatives 0.55 and a more qualified opinion."""
     bank = believing(opener, {MARKET: REINFORCE, JULIA: {**CONTRADICT, "rewording": QUALIFIED}})
     assert evolve(bank, MARKET) == [0.70, 0.85]
     before = held(bank)
@@ -77,7 +77,7 @@ def test_the_papers_trajectory(opener: Callable[..., Hindsight]) -> None:
 
 
 def test_the_earlier_papers_evolution(opener: Callable[..., Hindsight]) -> None:
-    """Earlier paper 11.2 in three steps, each with its wording; 0.75 cannot come of one step size, 0.70 does."""
+    """Earlier paper 11.2 in three steps, each with its wording; one step size cannot give 0.75, but 0.70."""
     script = {
         MARKET: {**REINFORCE, "rewording": DOMINANT},
         JULIA: {**WEAKEN, "rewording": QUALIFIED},
@@ -95,7 +95,7 @@ def test_the_earlier_papers_evolution(opener: Callable[..., Hindsight]) -> None:
 def test_a_strong_contradiction_of_the_last_step_revises_the_wording(
     opener: Callable[..., Hindsight],
 ) -> None:
-    """Earlier paper 11.2, its last step taken as the strong contradiction that it is called there: by the whole step."""
+    """Earlier paper 11.2, with its last step as the strong contradiction that the paper calls it: by the whole step."""
     script = {
         MARKET: REINFORCE,
         JULIA: {**WEAKEN, "strength": "mild"},
@@ -124,7 +124,7 @@ SPOILED = {
 
 
 def contradicted(opener: Callable[..., Hindsight], verdict: Callable[[], Mapping[str, Any]]) -> MemoryBank:
-    """The opinion, and the fact against it assessed as the verdict says at each call."""
+    """The opinion, and the fact against it, assessed with one verdict per call."""
     bank = believing(opener, Spoken(verdict))
     say(bank, JULIA, by="Ann", day=110, entities=["Python"])
     bank.tasks.settle()
@@ -132,7 +132,7 @@ def contradicted(opener: Callable[..., Hindsight], verdict: Callable[[], Mapping
 
 
 class Spoken(dict[str, Verdict]):
-    """Verdicts that are made when they are asked for."""
+    """Verdicts that are created when requested."""
 
     def __init__(self, verdict: Callable[[], Mapping[str, Any]]) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ class Spoken(dict[str, Verdict]):
 
 @every_row("spoiled", SPOILED.values(), ids=SPOILED)
 def test_a_spoiled_assessment_is_repaired(opener: Callable[..., Hindsight], spoiled: dict[str, Any]) -> None:
-    """The model is asked once more, and its sound answer is what counts."""
+    """The model is called once more, and its valid answer counts."""
     answers = iter([{**SOUND, **spoiled}, SOUND])
     bank = contradicted(opener, lambda: next(answers))
     assert next(answers, None) is None
@@ -154,7 +154,7 @@ def test_a_spoiled_assessment_is_repaired(opener: Callable[..., Hindsight], spoi
 
 @every_row("spoiled", SPOILED.values(), ids=SPOILED)
 def test_what_stays_spoiled_is_refused(opener: Callable[..., Hindsight], spoiled: dict[str, Any]) -> None:
-    """An unsound wording is never kept, though the assessment is; of an assessment that cannot be read there is no row."""
+    """An invalid wording is never stored, but its assessment is; an unreadable assessment adds no row."""
     bank = contradicted(opener, lambda: {**SOUND, **spoiled})
     log = log_of(bank)
     assert [version.text for version in log.versions] == [FIRST]

@@ -1,4 +1,4 @@
-"""What tells the agent what to believe is a fact like any other: it is fenced as data, and moves opinions by one assessment."""
+"""A memory that tells the agent what to believe is a fact: it is marked as data, and changes opinions by one assessment."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ ORDERS = (
 
 
 def sane(_: str, fact: str) -> tuple[str, str]:
-    """Takes no orders: what demands something says nothing of the ferry."""
+    """Follows no instructions: a demand is neutral to the ferry."""
     demands = ("SYSTEM:", "supersedes", "Ignore", "You are the assessor")
     return ("neutral", "mild") if any(each in fact for each in demands) else ("reinforce", "mild")
 
 
 def obedient(shown: str) -> object:
-    """Does what it is told and more: every opinion is reinforced by every fact, asked for or not, and out of all bounds."""
+    """Follows instructions and more: every opinion is reinforced by every fact, requested or not, with extreme values."""
     asked: Any = always("reinforce", "strong")(shown)
     beyond = [{**one, "opinion": number} for one in asked["assessments"] for number in (0, 2, 3, 99)]
     return {
@@ -65,7 +65,7 @@ def bank(opener: Callable[..., Hindsight], agent: Agent) -> MemoryBank:
 
 
 def state(bank: MemoryBank) -> tuple[object, ...]:
-    """All that a model's text could set, facts aside."""
+    """All state that a model's text could change, except facts."""
     opinions = [
         (each.id, each.text, each.confidence, each.tags) for each in bank.opinions.list(include_closed=True)
     ]
@@ -82,7 +82,7 @@ def by_document(bank: MemoryBank, order: str) -> None:
 
 
 def by_tool(bank: MemoryBank, order: str) -> None:
-    """A conversation in which a tool says it, and the agent repeats what the tool says."""
+    """A conversation in which a tool result contains the instruction, and the agent repeats it."""
     turns = [
         HumanMessage("What does the web say of the Sorrel ferry?", id=f"h {order}"),
         ToolMessage(order, tool_call_id="call", id=f"t {order}"),
@@ -98,7 +98,7 @@ def by_tool(bank: MemoryBank, order: str) -> None:
 def test_a_sane_assessor_leaves_everything_as_it_is(
     bank: MemoryBank, agent: Agent, deliver: Callable[[MemoryBank, str], None], order: str
 ) -> None:
-    """The order becomes a memory, and nothing else changes."""
+    """The instruction becomes a memory, and nothing else changes."""
     before, known = state(bank), bank.count()
     deliver(bank, order)
     bank.tasks.settle()
@@ -111,8 +111,7 @@ def test_a_sane_assessor_leaves_everything_as_it_is(
 def test_an_obedient_assessor_gives_one_source_one_assessment(
     bank: MemoryBank, agent: Agent, deliver: Callable[[MemoryBank, str], None]
 ) -> None:
-    """However the model bows: an order is one row with the settings' own step, given again it moves nothing, and opinions that
-    nobody asked of stay as they are."""
+    """Whatever the model answers, an instruction is one row with the configured step; repeated it changes nothing, and opinions that were not assessed stay unchanged."""
     room = "The Heron museum has one room."
     say(bank, room, by="Joe", entities=["Heron"])
     dull = answering(
@@ -135,7 +134,7 @@ def test_an_obedient_assessor_gives_one_source_one_assessment(
 
 @pytest.mark.promise("Memory text is data, never an instruction.")
 def test_orders_lie_between_the_markers(bank: MemoryBank, agent: Agent) -> None:
-    """Wherever a prompt shows one, it stands on a line of its own number inside the fence, which it cannot close."""
+    """Every prompt shows it on a numbered line between the markers, which it cannot close."""
     for order in ORDERS:
         say(bank, order, by="Mallory", entities=SORREL)
     bank.tasks.settle()
@@ -155,8 +154,7 @@ def test_orders_lie_between_the_markers(bank: MemoryBank, agent: Agent) -> None:
 
 
 def test_what_a_tool_of_a_reflection_finds_is_data(bank: MemoryBank, agent: Agent) -> None:
-    """An order that a search in the conversations brings to light stands fenced in the result, in no system message, and
-    the answer that bows to it changes no belief."""
+    """An instruction found by a search in conversations is between markers in the result and in no system message, and an answer that follows it changes no opinion."""
     say(bank, ORDERS[0], by="Mallory")
     say(bank, ORDERS[3], by="Mallory", day=2)
     before, calls = state(bank), iter(("SYSTEM", "assessor"))
@@ -200,7 +198,7 @@ def test_what_a_tool_of_a_reflection_finds_is_data(bank: MemoryBank, agent: Agen
     ],
 )
 def test_an_order_is_no_opinion(bank: MemoryBank, agent: Agent, candidate: str) -> None:
-    """A model that puts forward what it was told to think is refused, and told why."""
+    """A model that proposes what the instruction demands is refused, with a reason."""
     before = state(bank)
     say(bank, ORDERS[0], by="Mallory", entities=SORREL)
     agent.answers = {**agent.answers, "answer": answering(candidate, 1.0)}
@@ -211,7 +209,7 @@ def test_an_order_is_no_opinion(bank: MemoryBank, agent: Agent, candidate: str) 
 
 
 def test_a_statement_of_withdrawal_does_not_end_a_belief(bank: MemoryBank) -> None:
-    """What a user takes back are facts: a belief, though it be named word for word, is the agent's to change."""
+    """A user can withdraw facts, but not an opinion, even if its exact words are named."""
     before = held(bank)
     message = {
         "role": "user",

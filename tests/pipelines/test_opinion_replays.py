@@ -1,4 +1,4 @@
-"""Whatever is said, done or delivered again: every confidence is what one delivery gives."""
+"""Repeated retains, tasks and reflections give the same confidence as a single delivery."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LATE = "The Sorrel ferry was two hours late on 11 March."
 
 
 def verdict(_: str, fact: str) -> tuple[str, str]:
-    """What the facts of these tests mean for the opinion."""
+    """The assessment of each fact of these tests."""
     if fact == STAYED:
         return "contradict", "strong"
     return ("weaken", "mild") if fact == LATE else ("reinforce", "strong")
@@ -79,7 +79,7 @@ def believing(engine: Hindsight, name: str = "harbour") -> MemoryBank:
     "An opinion's confidence is the same as if its evidence had been delivered exactly once, even if it is delivered twice, late, or interrupted by a kill."
 )
 def test_the_same_retain_three_times(opened: Opened) -> None:
-    """A message that comes in three times, and settles after each, is one row of evidence."""
+    """A message that is retained three times, with a settle after each, is one row of evidence."""
     bank = believing(opened())
     for _ in range(3):
         say(bank, SAILED, entities=SORREL)
@@ -92,7 +92,7 @@ def test_the_same_retain_three_times(opened: Opened) -> None:
     "An opinion's confidence is the same as if its evidence had been delivered exactly once, even if it is delivered twice, late, or interrupted by a kill."
 )
 def test_a_task_that_two_do_moves_nothing_twice(opened: Opened, agent: Agent, clock: FrozenClock) -> None:
-    """One who assessed so slowly that another took the task over writes nothing on top."""
+    """A slow worker whose task was taken over by another writes nothing."""
     engine = opened()
     bank = believing(engine)
     assess, taken = agent.answers["assess_evidence"], list[str]()
@@ -115,7 +115,7 @@ def test_a_task_that_two_do_moves_nothing_twice(opened: Opened, agent: Agent, cl
     "An opinion's confidence is the same as if its evidence had been delivered exactly once, even if it is delivered twice, late, or interrupted by a kill."
 )
 def test_two_who_settle_and_the_worker_at_once(opened: Opened) -> None:
-    """Whoever of them assesses a fact, it counts once, and none is left out."""
+    """Whichever of them assesses a fact, it counts once, and none is left out."""
     engine = opened(worker=True, clock=SystemClock())
     banks = [believing(engine, f"harbour {number}") for number in range(4)]
 
@@ -138,7 +138,7 @@ def test_two_who_settle_and_the_worker_at_once(opened: Opened) -> None:
 )
 @every_row("order", list(permutations(range(4))), ids=str)
 def test_the_order_of_arrival_does_not_matter(opened: Opened, order: tuple[int, ...]) -> None:
-    """Facts that arrive late, older than what was assessed before, count where they belong, at 0 and 1 too."""
+    """Facts that arrive late, older than the assessed ones, count at their time, at 0 and 1 too."""
     bank = believing(opened())
     facts = [(SAILED, "Ann"), (STAYED, "Bob"), (STAYED, "Eve"), (LATE, "Eve")]
     for place in order:
@@ -153,7 +153,7 @@ def test_the_order_of_arrival_does_not_matter(opened: Opened, order: tuple[int, 
 
 
 def test_a_restart_in_between_changes_nothing(opened: Opened, tmp_path: Path) -> None:
-    """What was retained before a restart and assessed after it, and what comes again after it, counts once."""
+    """Facts retained before a restart and assessed after it, and repeated after it, count once."""
     with opened(tmp_path) as engine:
         bank = believing(engine)
         say(bank, SAILED, entities=SORREL)
@@ -174,7 +174,7 @@ def test_a_restart_in_between_changes_nothing(opened: Opened, tmp_path: Path) ->
 )
 @pytest.mark.parametrize("operation", ["the question of Monday", None], ids=["with a key", "without a key"])
 def test_the_same_reflection_fifty_times(opened: Opened, operation: str | None) -> None:
-    """It is one opinion with the confidence it was formed with, facts that came in between assessed once."""
+    """It is one opinion with its initial confidence, and facts retained in between are assessed once."""
     bank = believing(opened())
     say(bank, SAILED, entities=SORREL)
     bank.tasks.settle()
@@ -186,7 +186,7 @@ def test_the_same_reflection_fifty_times(opened: Opened, operation: str | None) 
 
 @pytest.mark.parametrize("operation", ["the question of Monday", None], ids=["with a key", "without a key"])
 def test_the_same_reflection_eight_times_at_once(opened: Opened, agent: Agent, operation: str | None) -> None:
-    """Whoever of them is first forms the opinion, also where all had their answer before any was stored."""
+    """The first of them forms the opinion, even if all had their answer before any was stored."""
     bank = opened().bank("harbour")
     say(bank, GROUND, by="the harbour master", entities=SORREL)
     answer, answered = agent.answers["answer"], asyncio.Event()
@@ -203,13 +203,13 @@ def test_the_same_reflection_eight_times_at_once(opened: Opened, agent: Agent, o
         changes = [change for each in asked for change in each.result(60).opinions]
     assert [change.opinion_id for change in changes] == [held(bank).id] * 8
     formed = [change for change in changes if change.outcome is OpinionOutcome.FORMED]
-    assert len(formed) == (8 if operation else 1)  # a retry is told what its first try formed
+    assert len(formed) == (8 if operation else 1)  # a retry returns what its first attempt formed
     assert (held(bank).confidence, log_of(bank).evidence) == (START, ())
 
 
 @pytest.mark.promise("An agent's own words are never evidence for its opinions.")
 def test_an_agent_does_not_talk_itself_into_its_belief(opened: Opened, agent: Agent) -> None:
-    """Fifty turns in which it says again what it believes, found by extraction as opinion and as experience, move nothing."""
+    """In fifty turns the agent repeats its opinion, extracted as opinion and as experience; the confidence does not change."""
     bank = believing(opened())
     agent.answers = {**agent.answers, "assess_evidence": always("reinforce", "strong")}
     for day in range(1, 51):
@@ -223,7 +223,7 @@ def test_an_agent_does_not_talk_itself_into_its_belief(opened: Opened, agent: Ag
 
 
 def fifty_from(bank: MemoryBank, wordings: Iterator[str], speaker: Callable[[int], str]) -> None:
-    """Each wording on a day of its own, assessed in fives."""
+    """Each wording is on a separate day, assessed in groups of five."""
     for day, wording in enumerate(wordings, 1):
         say(bank, wording, by=speaker(day), day=day, entities=SORREL)
         if day % 5 == 0:
@@ -236,10 +236,7 @@ def fifty_from(bank: MemoryBank, wordings: Iterator[str], speaker: Callable[[int
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_one_user_in_fifty_wordings_counts_once(opened: Opened, agent: Agent, seed: int) -> None:
-    """Under an assessor whom every wording convinces anew and who sees no repetition, in any order, with the real embedder.
-
-    All of them name the day. Of wordings that name none the rules see most, not all; the model sees the rest.
-    """
+    """The assessor counts every wording and recognises no repetition; any order, real embedder. All wordings name the day; without one, the rules recognise most repetitions and the model the others."""
     agent.answers = {**agent.answers, "assess_evidence": always("reinforce", "strong")}
     bank = believing(opened(embeddings=None, config=config(rule="multiplicative")))
     wordings = [FIFTY[0], *random.Random(seed).sample(FIFTY[1:], 49)]
@@ -253,7 +250,7 @@ def test_one_user_in_fifty_wordings_counts_once(opened: Opened, agent: Agent, se
 
 
 def test_fifty_users_who_say_the_same_count_fifty_times(opened: Opened, agent: Agent) -> None:
-    """Corroboration is no repetition: the same words by different speakers are a row each that counts."""
+    """The same words by different speakers are evidence: one row for each that counts."""
     agent.answers = {**agent.answers, "assess_evidence": always("reinforce", "mild")}
     bank = believing(opened(config=config(rule="multiplicative")))
     fifty_from(bank, iter([SAILED] * 50), "guest {}".format)
@@ -262,7 +259,7 @@ def test_fifty_users_who_say_the_same_count_fifty_times(opened: Opened, agent: A
 
 
 def test_invented_friends_of_one_user_are_one_source(opened: Opened, agent: Agent) -> None:
-    """Who is quoted is no source: fifty friends who, so Ann says, all say so, are Ann."""
+    """A quoted person is not a source: fifty friends of Ann that she quotes are Ann."""
     bank = believing(opened())
     for day in range(1, 51):
         said = f"Ann's friend number {day} says: {SAILED}"
@@ -272,7 +269,7 @@ def test_invented_friends_of_one_user_are_one_source(opened: Opened, agent: Agen
 
 
 def test_tasks_leave_nothing_behind(opened: Opened) -> None:
-    """Once settled nothing waits, and settling again asks nobody."""
+    """After a settle nothing is waiting, and another settle makes no call."""
     bank = believing(opened())
     say(bank, SAILED, entities=SORREL)
     bank.tasks.settle()

@@ -1,4 +1,4 @@
-"""`bank.opinions`: what the agent believes, now and at other times, and what becomes of it when it is forgotten."""
+"""`bank.opinions`: the agent's opinions, now and at other times, and after they are forgotten."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Opener = Callable[..., Hindsight]
 
 
 def believing(bank: MemoryBank, text: str = BELIEF, *, day: int = 0, tags: tuple[str, ...] = ()) -> str:
-    """Id of an opinion that was given."""
+    """Id of a given opinion."""
     facts = [{"what": text, "fact_type": "opinion", "entities": ["Ferry"]}]
     (unit,) = bank.retain(text, facts=facts, timestamp=START + day * DAY, tags=tags).unit_ids
     return unit
 
 
 def weigh(bank: MemoryBank, opinion: str, assessment: Assessment, *, day: int) -> str:
-    """Id of a fact that was retained and assessed as strong evidence of an opinion."""
+    """Id of a fact that was retained and assessed as strong evidence for an opinion."""
     text = f"The ferry was checked on day {day}."
     (unit,) = bank.retain(
         text, facts=[{"what": text}], timestamp=START + day * DAY, document_id=f"log {day}"
@@ -62,7 +62,7 @@ def weigh(bank: MemoryBank, opinion: str, assessment: Assessment, *, day: int) -
 
 
 def test_an_opinion_is_listed_with_how_firmly_it_is_held(light: Hindsight) -> None:
-    """Text, entities, confidence and the word for it; of an entity, or of a tag, alone."""
+    """Text, entities, confidence and its word; filtered by entity or tag."""
     bank = light.bank("alice")
     first = believing(bank, tags=("travel",))
     second = believing(bank, "I believe early mornings are best for work because the house is quiet.", day=1)
@@ -75,7 +75,7 @@ def test_an_opinion_is_listed_with_how_firmly_it_is_held(light: Hindsight) -> No
 
 
 def test_the_confidence_follows_from_the_history(light: Hindsight) -> None:
-    """Every fact with the confidence before and after it, the trajectory likewise, and as of any day between."""
+    """Every fact with the confidence before and after it, the trajectory, and any day in between."""
     bank = light.bank("alice")
     opinion = believing(bank)
     for day, assessment in ((1, Assessment.REINFORCE), (2, Assessment.CONTRADICT), (3, Assessment.NEUTRAL)):
@@ -94,7 +94,7 @@ def test_the_confidence_follows_from_the_history(light: Hindsight) -> None:
 
 
 def test_a_forgotten_fact_is_evidence_no_more(light: Hindsight) -> None:
-    """The confidence is what it would be had the fact never been retained."""
+    """The confidence is the same as if the fact had never been retained."""
     bank = light.bank("alice")
     opinion = believing(bank)
     unit = weigh(bank, opinion, Assessment.CONTRADICT, day=1)
@@ -107,7 +107,7 @@ def test_a_forgotten_fact_is_evidence_no_more(light: Hindsight) -> None:
 
 @pytest.mark.directory
 def test_an_opinion_is_forgotten_with_its_log(tmp_path: Path, opener: Opener) -> None:
-    """It is found nowhere any more, in no file either; the facts stay."""
+    """It is in no result and no file; the facts stay."""
     with opener(tmp_path) as hindsight:
         bank = hindsight.bank("alice")
         opinion = believing(bank, "I think Xylofon Street is the best street because it is quiet.")
@@ -124,7 +124,7 @@ def test_an_opinion_is_forgotten_with_its_log(tmp_path: Path, opener: Opener) ->
 
 
 def test_an_opinion_that_is_not_there_is_refused(light: Hindsight) -> None:
-    """An unknown id, a memory that is none, and a time before it was formed each say so."""
+    """An unknown id, a memory that is not an opinion, and a time before its formation give different errors."""
     bank = light.bank("alice")
     opinion = believing(bank)
     (fact,) = bank.retain("Plums are ripe.").unit_ids

@@ -1,4 +1,4 @@
-"""The profile of a bank: what it may be, how it is kept, and whose character answers."""
+"""The profile of a bank: valid values, storage, and the character of answers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NAN, INFINITE = float("nan"), float("inf")
 
 
 def test_both_kinds_of_character_are_kept(light: Hindsight) -> None:
-    """A profile by the three dimensions and one by the five traits come back as they were set."""
+    """A profile with the three dimensions and one with the five traits are read back unchanged."""
     bank = light.bank("alice")
     assert bank.profile.get() == BankProfile()
     for profile in (ADA, IRIS, BankProfile()):
@@ -60,7 +60,7 @@ def test_both_kinds_of_character_are_kept(light: Hindsight) -> None:
 def test_whatever_profiles_are_set_each_holds_in_its_time(
     profiles: list[BankProfile], times: st.DataObject
 ) -> None:
-    """Set at any times, also of a clock that runs back: the history runs forwards, and tells of each moment what held."""
+    """Set at any times, even with a clock that runs backwards: the history is in order and gives the profile of each moment."""
     clock = FrozenClock(START)
     with Hindsight.open(
         ":memory:", config=LIGHT, embeddings=HashEmbedder(), reranker=None, clock=clock
@@ -82,7 +82,7 @@ def test_whatever_profiles_are_set_each_holds_in_its_time(
 @every_row("value", [0, 6, 2.5, NAN, INFINITE, True, False, None, "3", [3], 10**400])
 @every_row("name", ["skepticism", "literalism", "empathy"])
 def test_a_dimension_is_a_whole_number_of_one_to_five(name: str, value: object) -> None:
-    """Anything else is refused by name, booleans and numbers that are none included."""
+    """The error for any other value names the field, including booleans and numeric strings."""
     with pytest.raises(
         InvalidRequest, match=rf"^{name}: .* is not between 1 and 5. Use a whole number from 1 to 5"
     ):
@@ -94,14 +94,14 @@ def test_a_dimension_is_a_whole_number_of_one_to_five(name: str, value: object) 
     "name", ["openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism", "bias_strength"]
 )
 def test_a_trait_and_the_bias_strength_are_numbers_of_nought_to_one(name: str, value: object) -> None:
-    """Anything else is refused by name."""
+    """The error for any other value names the field."""
     kind = BankProfile if name == "bias_strength" else BigFive
     with pytest.raises(InvalidRequest, match=rf"^{name}: .* is not in \[0, 1\]. Use a number from 0 to 1"):
         kind(**{name: value})  # type: ignore[arg-type] # that is the point
 
 
 def test_whole_floats_are_whole_numbers() -> None:
-    """4.0 is the level 4, and is kept as such."""
+    """4.0 is stored as the level 4."""
     assert repr(Disposition(4.0, 3, 1)) == "Disposition(skepticism=4, literalism=3, empathy=1)"  # type: ignore[arg-type]
 
 
@@ -126,7 +126,7 @@ def test_whole_floats_are_whole_numbers() -> None:
 def test_a_profile_that_cannot_be_is_refused_and_nothing_is_stored(
     light: Hindsight, make: Callable[[], BankProfile], message: str
 ) -> None:
-    """Each says what is wrong and what to do; the profile stays what it was."""
+    """Each error says what is wrong and what to do; the profile is unchanged."""
     bank = light.bank("alice")
     bank.profile.set(ADA)
     with pytest.raises(InvalidRequest, match=message):
@@ -135,7 +135,7 @@ def test_a_profile_that_cannot_be_is_refused_and_nothing_is_stored(
 
 
 def test_texts_at_their_limits_are_kept(light: Hindsight) -> None:
-    """The longest name and background that are allowed are stored whole; none of either is allowed too."""
+    """The longest allowed name and background are stored completely; both may be empty."""
     longest = BankProfile("x" * MAX_NAME, "é" * MAX_BACKGROUND)
     light.bank("alice").profile.set(longest)
     assert light.bank("alice").profile.get() == longest
@@ -143,8 +143,8 @@ def test_texts_at_their_limits_are_kept(light: Hindsight) -> None:
     assert light.bank("alice").profile.get() == BankProfile()
 
 
-def test_the_old_verb_says_where_it_went(light: Hindsight) -> None:
-    """`bank.profile()` was a verb once; calling it names the new one, on both faces."""
+def test_the_old_method_says_where_it_went(light: Hindsight) -> None:
+    """The error for calling `bank.profile()`, once a method, names the new one, in both APIs."""
     bank = light.bank("alice")
     for face in (bank, bank.asynchronous):
         with pytest.raises(TypeError, match=r"call bank\.profile\.get\(\)"):
@@ -157,13 +157,13 @@ def answering(messages: list[Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def model() -> ScriptedModel:
-    """A model that answers whatever is asked, and keeps what it was shown."""
+    """A model that answers every prompt and records it."""
     return ScriptedModel(answering)
 
 
 @pytest.fixture
 def bank(opener: Opener, model: ScriptedModel) -> MemoryBank:
-    """A bank with one memory and a model to answer from it."""
+    """A bank with one memory and a model that answers from it."""
     bank = opener(config=LIGHT, model=model).bank("alice")
     bank.retain(
         "Zoe rents a studio.", timestamp="2024-06-01", facts=[{"what": "Zoe rents a studio in Leith."}]
@@ -172,14 +172,14 @@ def bank(opener: Opener, model: ScriptedModel) -> MemoryBank:
 
 
 def who_answered(model: ScriptedModel) -> str:
-    """Who the system message of the newest call said the model is; around it stands what is always there."""
+    """The character in the system message of the latest call, without the constant text."""
     system, asked = (str(message.content) for message in model.prompts[-1])
     assert "Zoe rents a studio" in asked
     return system.removeprefix(template("answer") + "\n\n")
 
 
 def test_reflect_answers_in_the_banks_character(bank: MemoryBank, model: ScriptedModel) -> None:
-    """The model is told who it is: nobody in particular at first, then whoever the bank was made."""
+    """The system message contains the character: neutral at first, then the bank's profile."""
     for profile in (NEUTRAL, ADA, IRIS):
         bank.profile.set(profile)
         bank.reflect("Where does Zoe live?")
@@ -187,7 +187,7 @@ def test_reflect_answers_in_the_banks_character(bank: MemoryBank, model: Scripte
 
 
 def test_with_profile_lends_a_character_to_one_call(bank: MemoryBank, model: ScriptedModel) -> None:
-    """A handle of the same bank answers as somebody else, at any time asked about; nothing of that is stored."""
+    """An object of the same bank answers in another character, at any time; nothing of it is stored."""
     bank.profile.set(ADA)
     other = bank.with_profile(IRIS)
     for as_of in (None, "2024-06-20", "2024-06-02"):
@@ -203,7 +203,7 @@ def test_with_profile_lends_a_character_to_one_call(bank: MemoryBank, model: Scr
 
 
 def test_with_profile_takes_profiles_alone(bank: MemoryBank) -> None:
-    """What could not be set cannot be lent either."""
+    """Invalid profiles are rejected here too."""
     for wrong in (None, "Ada", ADA.disposition, BankProfile(background="x" * 10_000)):
         with pytest.raises(InvalidRequest):
             bank.with_profile(wrong)  # type: ignore[arg-type] # that is the point
@@ -212,7 +212,7 @@ def test_with_profile_takes_profiles_alone(bank: MemoryBank) -> None:
 def test_as_of_answers_from_the_memories_and_in_the_character_of_then(
     bank: MemoryBank, model: ScriptedModel, clock: FrozenClock
 ) -> None:
-    """Set Ada, an hour later Iris who knows more: asked as of then, Ada answers, and from what was known."""
+    """Ada is set, an hour later Iris, who knows more: `as_of` the earlier time, Ada answers from what was known then."""
     start = clock.now()
     bank.profile.set(ADA)
     clock.set(start + HOUR)
@@ -237,7 +237,7 @@ def test_as_of_answers_from_the_memories_and_in_the_character_of_then(
 
 
 def test_as_of_asks_as_if_it_were_then(light: Hindsight) -> None:
-    """What "yesterday" means in the question counts from then, not from now."""
+    """ "Yesterday" in the question is relative to `as_of`, not to now."""
     bank = light.bank("zoe")
     for day, colour in ((7, "red"), (8, "green"), (9, "blue"), (11, "grey")):
         bank.retain(f"Zoe bought a {colour} scarf.", timestamp=f"2024-06-{day:02}T08:00")
@@ -252,7 +252,7 @@ def test_as_of_asks_as_if_it_were_then(light: Hindsight) -> None:
 
 
 def test_history_tells_every_change_and_restore_goes_back(light: Hindsight, clock: FrozenClock) -> None:
-    """Each change has its number, its time and what made it; restoring is a change too, and setting the same again none."""
+    """Each change has its number, time and reason; restoring is a change too, and setting the same profile again is not."""
     bank, start = light.bank("alice"), clock.now()
     assert bank.profile.history() == ()
     for hours, profile in enumerate((NEUTRAL, ADA, ADA, IRIS, IRIS)):
@@ -288,7 +288,7 @@ def test_a_change_that_is_not_there_cannot_be_restored(light: Hindsight, number:
 
 
 def test_a_profile_can_hold_since_earlier(light: Hindsight, clock: FrozenClock) -> None:
-    """Whoever takes in old conversations says since when the agent was who it is; times in order, none ahead."""
+    """A program that retains old conversations can set the start of a profile's validity, in order and not in the future."""
     bank = light.bank("alice")
     bank.profile.set(ADA, since="2023-05-01")
     bank.profile.set(IRIS, since=datetime(2023, 7, 1, tzinfo=UTC))
@@ -316,7 +316,7 @@ WORD = "zarzuela"
 )
 @pytest.mark.parametrize("gone", ["forget_history", "forget_bank"])
 def test_a_forgotten_history_is_in_no_file(opener: Opener, tmp_path: Path, gone: str) -> None:
-    """An earlier background stands in no byte of the data directory any more; the present profile is untouched."""
+    """An earlier background is in no byte of the data directory; the current profile is unchanged."""
     engine = opener(tmp_path, config=LIGHT)
     bank = engine.bank("alice")
     for profile in (replace(ADA, background=f"I sing {WORD}."), IRIS):
@@ -341,7 +341,7 @@ def test_a_forgotten_history_is_in_no_file(opener: Opener, tmp_path: Path, gone:
 def test_a_reader_elsewhere_delays_the_rewriting_and_the_receipt_says_so(
     opener: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While another process reads the old state the files keep the old background; the next open rewrites them."""
+    """While another process reads the old state, the files keep the old background; the next open rewrites them."""
     monkeypatch.setattr(databases, "BUSY_MILLISECONDS", 50)
     engine = opener(tmp_path, config=LIGHT)
     bank = engine.bank("alice")
@@ -357,7 +357,7 @@ def test_a_reader_elsewhere_delays_the_rewriting_and_the_receipt_says_so(
 
 
 def test_forgetting_memories_leaves_profile_and_history(light: Hindsight) -> None:
-    """`forget(everything=True)` empties the bank; who its agent is and was is another verb's."""
+    """`forget(everything=True)` empties the bank, but keeps the profile and its history."""
     bank = light.bank("alice")
     bank.retain("My tent leaks.")
     for profile in (ADA, IRIS):
@@ -373,7 +373,7 @@ def archived(bank: MemoryBank) -> list[str]:
 
 
 def test_an_archive_carries_the_history(light: Hindsight, clock: FrozenClock) -> None:
-    """Export and load: the same changes with the same times, in place of what the empty bank was given."""
+    """Export and load: the same changes with the same times replace those of the empty bank."""
     bank, copy = light.bank("alice"), light.bank("copy")
     for profile in (ADA, IRIS):
         clock.advance(HOUR)
@@ -386,7 +386,7 @@ def test_an_archive_carries_the_history(light: Hindsight, clock: FrozenClock) ->
 
 
 def test_profiles_are_there_after_a_restart_and_read_only(opener: Opener, tmp_path: Path) -> None:
-    """What was set is in the file; a reader sees it, and may lend a character but change none."""
+    """The file contains the profile; a reader can use another one for a call, but not change it."""
     engine = opener(tmp_path, config=LIGHT)
     engine.bank("alice").profile.set(IRIS)
     engine.close()

@@ -1,4 +1,4 @@
-"""Whose words of time recall reads, and a caller's own parser where they hold none."""
+"""Time expressions in recall: the configured languages, and the caller's parser if they find none."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def feasts(text: str, reference: datetime, zone: tzinfo, /) -> Interval | None:
 
 
 def test_a_caller_can_teach_recall_a_time() -> None:
-    """A feast the grammar does not know becomes the window its parser gives; other questions get none."""
+    """A holiday that the grammar does not know gives the parser's window; other questions get none."""
     with opened(feasts) as hindsight:
         bank = hindsight.bank("ann")
         bank.retain("Ann lit lamps.")
@@ -41,7 +41,7 @@ def test_a_caller_can_teach_recall_a_time() -> None:
 
 
 def test_the_grammar_goes_first() -> None:
-    """A time that the built-in grammar reads is never left to the caller's parser."""
+    """The caller's parser is not called for a time that the built-in grammar reads."""
 
     def refuses(text: str, reference: datetime, zone: tzinfo, /) -> Interval | None:
         raise AssertionError(text)
@@ -55,7 +55,7 @@ def test_the_grammar_goes_first() -> None:
 
 
 def test_a_failing_parser_costs_the_window_only() -> None:
-    """Recall answers without a window and says in its trace that the parser failed."""
+    """Recall answers without a window, and its trace says that the parser failed."""
 
     def fails(text: str, reference: datetime, zone: tzinfo, /) -> Interval | None:
         raise RuntimeError("no weights")
@@ -70,7 +70,7 @@ def test_a_failing_parser_costs_the_window_only() -> None:
 
 
 def test_languages_are_read_in_turn() -> None:
-    """With German configured behind English, questions of both are narrowed."""
+    """With German configured after English, questions in both are restricted to their time."""
     with opened(languages=("en", "de")) as hindsight:
         bank = hindsight.bank("ann")
         bank.retain("Ann lit lamps.")
@@ -82,7 +82,7 @@ def test_languages_are_read_in_turn() -> None:
 
 
 def test_retain_reads_the_configured_languages() -> None:
-    """A message in German is dated by its own words; read in English alone it has no date of its own."""
+    """A German message is dated by its own words; with English alone it has no date."""
     for languages, first in ((("en", "de"), datetime(2024, 6, 11, tzinfo=UTC)), (("en",), None)):
         with opened(languages=languages) as hindsight:
             bank = hindsight.bank("ann")
@@ -93,7 +93,7 @@ def test_retain_reads_the_configured_languages() -> None:
 
 
 def test_dates_of_a_language_without_a_grammar_are_read() -> None:
-    """French, which has no folder: a date in full narrows the question and dates the message; nothing else does."""
+    """In French, which has no pack, a full date restricts the question and dates the message; nothing else does."""
     with opened(languages=("fr",)) as hindsight:
         bank = hindsight.bank("ann")
         bank.retain("Le dentiste m'a appel\u00e9 le 8 mai 2023.", timestamp=QUESTION)
@@ -105,7 +105,7 @@ def test_dates_of_a_language_without_a_grammar_are_read() -> None:
 
 
 def test_a_grammar_goes_before_written_dates() -> None:
-    """With French behind Spanish, a question that the Spanish grammar reads is never left to the other reader."""
+    """With French after Spanish, a question that the Spanish grammar reads is not passed to the date parser."""
     with opened(languages=("es", "fr")) as hindsight:
         bank = hindsight.bank("ann")
         bank.retain("Ana llam\u00f3 al dentista.")
@@ -114,7 +114,7 @@ def test_a_grammar_goes_before_written_dates() -> None:
 
 
 def test_unknown_languages_are_refused() -> None:
-    """A misspelt language fails when an engine opens with it, not at the first question."""
+    """A misspelt language raises at open, not at the first question."""
     with pytest.raises(
         InvalidRequest, match=r"languages: 'klingon' is not a known language. Use one of: de, en"
     ):
@@ -124,7 +124,7 @@ def test_unknown_languages_are_refused() -> None:
 
 
 def test_every_language_can_be_configured() -> None:
-    """A folder of a language is enough: its code opens an engine."""
+    """A pack is enough: its code opens an engine."""
     for code in LANGUAGES:
         with opened(languages=(code,)) as hindsight:
             hindsight.bank("ann").retain("Ann lit lamps.")

@@ -1,4 +1,4 @@
-"""A question whose vector the caller brings: from a framework that has embedded it, or of other texts than its own."""
+"""Questions with a vector from the caller: from a framework that has embedded it, or of other texts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def scores(found: RecallResult) -> list[tuple[str, float]]:
 
 
 def nearest(found: RecallResult) -> str:
-    """The text that the semantic channel has first."""
+    """The first text of the semantic channel."""
     return min(
         (item for item in found.units if Channel.SEMANTIC in item.channels),
         key=lambda item: item.channels[Channel.SEMANTIC].rank,
@@ -45,7 +45,7 @@ def nearest(found: RecallResult) -> str:
 
 
 class FailingOnQuestions(HashEmbedder):
-    """Embeds what is retained, and fails where a question is to be embedded."""
+    """Embeds passages, but fails for questions."""
 
     def embed_query(self, text: str) -> Vector:
         if "?" in text:
@@ -55,7 +55,7 @@ class FailingOnQuestions(HashEmbedder):
 
 @every_row("length", [1.0, 1e-30, 7.5, 1e30])
 def test_the_embedders_own_vector_changes_nothing(light: Hindsight, length: float) -> None:
-    """A framework that has embedded the question already gets the same answer, whatever length its vectors are of."""
+    """A framework that has embedded the question gets the same answer, whatever the length of its vectors."""
     bank = fill(light.bank("street"))
     own = HashEmbedder().embed_query(QUESTION)
     expected = scores(bank.recall(QUESTION))
@@ -66,7 +66,7 @@ def test_the_embedders_own_vector_changes_nothing(light: Hindsight, length: floa
 
 
 def test_a_unit_vector_is_taken_bit_for_bit() -> None:
-    """Made a unit vector anew it would differ in its last bits, which decide between memories equally near."""
+    """Normalised again it would differ in its last bits, which decide between equally near memories."""
     for n in range(40):
         own = HashEmbedder().embed_query(f"Which pianos does Bo Chen tune, and who keeps {n} bees?")
         taken = checked_embedding([float(number) for number in own])
@@ -74,7 +74,7 @@ def test_a_unit_vector_is_taken_bit_for_bit() -> None:
 
 
 def test_the_vector_given_is_the_one_compared(light: Hindsight) -> None:
-    """The semantic channel follows the vector, and words are still read from the question, on both faces."""
+    """The semantic channel uses the vector, and words still come from the question, in both APIs."""
     bank = fill(light.bank("street"))
     vector = HashEmbedder().embed_query("figs that Cy Diaz grows")
     found = bank.recall(QUESTION, embedding=vector)
@@ -84,7 +84,7 @@ def test_the_vector_given_is_the_one_compared(light: Hindsight) -> None:
 
 
 def test_texts_are_embedded_in_place_of_the_question(light: Hindsight) -> None:
-    """Hypothetical answers stand for the question: one text alone, of several the mean."""
+    """Hypothetical answers replace the question: a single text, or the mean of several."""
     bank, embedder = fill(light.bank("street")), HashEmbedder()
     assert nearest(bank.recall(QUESTION, embedding=["Cy grows figs"])) == HOUSES[2]
     texts = ["Cy grows figs", "figs grow"]
@@ -94,7 +94,7 @@ def test_texts_are_embedded_in_place_of_the_question(light: Hindsight) -> None:
 
 
 def test_a_question_with_its_vector_needs_no_embedder(opener: Callable[..., Hindsight]) -> None:
-    """A service that is down does not matter to who has the vector."""
+    """If the embedder's service is down, a question with a vector still works."""
     bank = fill(opener(embeddings=FailingOnQuestions()).bank("street"))
     with pytest.raises(ModelUnavailable):
         bank.recall(QUESTION)
@@ -120,12 +120,12 @@ def test_a_question_with_its_vector_needs_no_embedder(opener: Callable[..., Hind
     ],
 )
 def test_what_is_no_vector_says_why(light: Hindsight, given: Any, message: str) -> None:
-    """NaN, zeros, tables and texts where numbers belong are refused by name; no answer comes from half a vector."""
+    """The error for NaN, zeros, tables and texts instead of numbers names the field; an invalid vector never gives an answer."""
     with pytest.raises(InvalidRequest, match=message):
         fill(light.bank("street")).recall(QUESTION, embedding=given)
 
 
 def test_a_vector_of_another_model_is_refused(light: Hindsight) -> None:
-    """Told by its length: the error says both."""
+    """Its length is different: the error names both."""
     with pytest.raises(WrongDimension, match=r"embedding: the vector has dimension 384, but .* has 256"):
         fill(light.bank("street")).recall(QUESTION, embedding=[0.5] * 384)

@@ -1,4 +1,4 @@
-"""A read-only engine: every verb that writes is refused by name, and every other one answers."""
+"""A read-only engine: every method that writes is rejected by name, and every other one works."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def fact(text: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a verb is called on: a bank, an empty one, a memory and an opinion of the first, and an archive of it."""
+    """The objects of a call: a bank, an empty one, a memory and an opinion of the first, and an archive of it."""
 
     bank: MemoryBank
     empty: MemoryBank
@@ -74,7 +74,7 @@ ANSWERED: Any = {
 
 
 def without_steps(stage: Callable[[Any], object]) -> None:
-    """A stage of reflections in steps, which there are none of without a model, says so: whether anybody may write or not."""
+    """Without a model, the stages of agentic reflections raise, whether the engine may write or not."""
     with pytest.raises(InvalidRequest, match="is not agentic"):
         stage(BEGUN)
 
@@ -168,7 +168,7 @@ WRITING = {
 
 
 def verbs(face: type) -> Iterator[str]:
-    """Every verb of a bank and of its namespaces, by the path under which it is called."""
+    """Every method of a bank and of its namespaces, by the path under which it is called."""
     for name, member in inspect.getmembers(face):
         if name.startswith("_"):
             continue
@@ -182,7 +182,7 @@ def verbs(face: type) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A closed memory: a bank with a fact, two people, an alias and a passage that waits, and an empty bank."""
+    """A closed memory: a bank with a fact, two people, an alias and a waiting passage, and an empty bank."""
     place = tmp_path_factory.mktemp("written")
     model = ScriptedModel([ModelUnavailable("test", "down")])
     options = {"embeddings": HashEmbedder(), "reranker": None, "clock": FrozenClock(NOW)}
@@ -217,12 +217,12 @@ def subject(engine: Hindsight) -> Subject:
 
 
 def version(connection: sqlite3.Connection) -> int:
-    """A number that changes whenever another connection commits a change."""
+    """A number that changes whenever another connection commits."""
     return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
-def test_every_verb_is_here() -> None:
-    """A new verb must be added to the calls of this file, so that none escapes the test below."""
+def test_every_method_is_here() -> None:
+    """A new method must be added to the calls of this file, so that the test below covers it."""
     assert set(verbs(AsyncMemoryBank)) == CALLS.keys()
 
 
@@ -234,7 +234,7 @@ def test_every_verb_is_here() -> None:
 def test_what_writes_is_refused_by_name_and_the_rest_answers(
     opener: Callable[..., Hindsight], folder: Path, verb: str
 ) -> None:
-    """A verb that changes the ledger of a writing engine is refused by a read-only one, which names it."""
+    """A method that changes the ledger of a writing engine is rejected by a read-only one, with its name."""
     reader = subject(opener(folder, config=QUEUE, read_only=True))
     refusal = None
     try:
@@ -252,7 +252,7 @@ def test_what_writes_is_refused_by_name_and_the_rest_answers(
 
 @pytest.mark.directory
 def test_a_read_only_engine_forgets_no_bank(opener: Callable[..., Hindsight], folder: Path) -> None:
-    """The engine's own verb that writes is refused in the same words."""
+    """The engine's own method that writes is rejected in the same words."""
     reader = opener(folder, config=QUEUE, read_only=True)
     with pytest.raises(InvalidRequest, match="forget_bank: the engine was opened read-only"):
         reader.forget_bank("alice")

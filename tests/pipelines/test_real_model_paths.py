@@ -1,7 +1,7 @@
-"""Every kind of call to a model meets every way a server can fail: done, refused or waiting, and nothing half-formed.
+"""Every kind of model call with every failure of a server: done, rejected or waiting, and nothing partial.
 
-The real OpenAI client talks to a local server, as `model="openai:<name>"` finds it by the environment. When the server is
-well again, what waited is done, and the bank is as if nothing had been.
+The real OpenAI client talks to a local server, found by the environment for `model="openai:<name>"`. When the
+server works again, waiting calls are done, and the bank is as if nothing had failed.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ SOUND: dict[str, dict[str, Any]] = {
 
 
 def asked_for(request: RecordedRequest) -> str:
-    """The name of the schema a request wants its answer in, however it asks."""
+    """The name of the requested answer's schema, whatever the mode of the request."""
     body = request.body
     if body.get("response_format"):
         return str(body["response_format"]["json_schema"]["name"])
@@ -97,7 +97,7 @@ def sound(request: RecordedRequest) -> ServerReply:
 
 
 def spoiled_text(request: RecordedRequest) -> str:
-    """A sound answer's beginning, with a word of its own, and no end."""
+    """The beginning of a valid answer with a word of its own, without an end."""
     begins = {
         "MergedBackground": '{"background": "',
         "AnsweredObservations": '{"observations": [{"text": "',
@@ -165,11 +165,11 @@ def text_of(reply: Any) -> str:
 
 @dataclass
 class Script:
-    """What the server does: a failure so many times, then what is sound.
+    """The behaviour of the server: a number of failures, then valid answers.
 
     Attributes:
-        failure: instead of a sound answer.
-        times: how often; None for ever.
+        failure: the response instead of a valid answer.
+        times: the number of failures; None for unlimited.
     """
 
     failure: Failure = sound
@@ -183,17 +183,17 @@ class Script:
         return sound(request)
 
     def fails(self, failure: Failure, times: int | None = None) -> None:
-        """From now on."""
+        """Fail from now on."""
         self.failure, self.times, self.asked = failure, times, []
 
 
 @dataclass(frozen=True)
 class Call:
-    """One kind of call: how it is made, and how many memories it ends in.
+    """One kind of call: how it is made, and the number of memories it gives.
 
     Attributes:
-        extraction: the setting under which it is made; and `observations`, where it is not about them.
-        begin: makes it; what the server does meanwhile is the test's.
+        extraction: the extraction mode; and `observations`, off for calls that are not about them.
+        begin: makes the call; the test controls the server meanwhile.
         done: memories of the bank when it is done.
     """
 
@@ -208,13 +208,13 @@ def retained(bank: MemoryBank) -> object:
 
 
 def told_and_settled(bank: MemoryBank) -> object:
-    """Facts the caller gives need no model; their observations do."""
+    """Facts from the caller need no model; their observations do."""
     bank.retain(TALK, facts=EXTRACTED["facts"])
     return bank.tasks.settle()
 
 
 def told_who_it_is(bank: MemoryBank) -> object:
-    """What the program says of the agent is merged as a task."""
+    """The program's text about the agent is merged by a task."""
     bank.profile.set(BankProfile(background="I keep bees."))
     bank.retain([Message("You live in Faro.", "system", "2024-05-03T10:00")], facts=[], about_agent=True)
     return bank.tasks.settle()
@@ -277,12 +277,12 @@ def banks(opener: Opener, script: Script, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 def stored_text(bank: MemoryBank) -> str:
-    """All that the bank would tell anybody."""
+    """All texts that the bank returns."""
     return " ".join([bank.profile.get().background, *(unit.text for unit in bank.units().units)])
 
 
 def waits(bank: MemoryBank) -> bool:
-    """Whether something is still to be done, by what the bank itself tells."""
+    """Whether tasks are waiting, according to the bank."""
     return any(task.state is TaskState.PENDING for task in bank.tasks.list())
 
 
@@ -293,7 +293,7 @@ def everything_in(bank: MemoryBank, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def done_in_the_end(bank: MemoryBank, call: Call, script: Script, clock: FrozenClock) -> bool:
-    """Whether a server that is well again makes it all good."""
+    """Whether everything is done when the server works again."""
     script.fails(sound, 0)
     clock.advance(timedelta(hours=2))
     with suppress(ModelUnavailable):
@@ -303,7 +303,7 @@ def done_in_the_end(bank: MemoryBank, call: Call, script: Script, clock: FrozenC
 
 @pytest.mark.parametrize("name", PASSING)
 def test_what_passes_is_not_noticed(call: Call, banks: Banks, script: Script, name: str) -> None:
-    """One failure is tried again or repaired within the call."""
+    """One failure is retried or repaired within the call."""
     script.fails(PASSING[name], 1)
     bank = banks(call)
     call.begin(bank)
@@ -313,7 +313,7 @@ def test_what_passes_is_not_noticed(call: Call, banks: Banks, script: Script, na
 
 @pytest.mark.parametrize("name", UNDERSTOOD)
 def test_servers_of_all_kinds_are_understood(call: Call, banks: Banks, script: Script, name: str) -> None:
-    """What a server lacks or adds costs no memory."""
+    """Missing or additional features of a server lose no memory."""
     without, answer = UNDERSTOOD[name]
     script.fails(answer)
     bank = banks(call, without)
@@ -331,7 +331,7 @@ def test_what_does_not_answer_is_waited_for(
     tmp_path_factory: pytest.TempPathFactory,
     name: str,
 ) -> None:
-    """The call waits as a task, no attempt is counted, and it is done when the server is well."""
+    """The call waits as a task, no attempt is counted, and it is done when the server works."""
     script.fails(UNAVAILABLE[name])
     bank = banks(call)
     call.begin(bank)
@@ -352,7 +352,7 @@ def test_what_is_unusable_is_never_stored(
     tmp_path_factory: pytest.TempPathFactory,
     name: str,
 ) -> None:
-    """It is asked for again twice at most, waits then, and not a word of it is a memory, now or later."""
+    """It is requested again at most twice, then waits, and no word of it ever becomes a memory."""
     script.fails(UNUSABLE[name])
     bank = banks(call)
     call.begin(bank)
@@ -367,7 +367,7 @@ def test_what_is_unusable_is_never_stored(
 @pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW.get(name, ())) for name in UNAVAILABLE])
 @pytest.mark.parametrize("kind", ["narrative", pytest.param("concise", marks=pytest.mark.slow)])
 def test_raising_leaves_the_bank_as_it_was(kind: str, banks: Banks, script: Script, name: str) -> None:
-    """With on_model_failure="raise" a retain whose model fails has not been, and can be made again."""
+    """With on_model_failure="raise", a retain whose model fails stores nothing and can be repeated."""
     call = CALLS[kind]
     script.fails(UNAVAILABLE[name])
     bank = banks(call, on_failure="raise")
@@ -381,7 +381,7 @@ def test_raising_leaves_the_bank_as_it_was(kind: str, banks: Banks, script: Scri
 
 
 def test_a_task_rests_as_long_as_the_service_says(banks: Banks, script: Script, clock: FrozenClock) -> None:
-    """A Retry-After of half an hour is no reason to ask every five minutes; more than an hour nobody rests."""
+    """After a Retry-After of half an hour, no request is sent before; the pause is at most an hour."""
     for said, rests in (
         (1800, timedelta(minutes=30)),
         (10**9, timedelta(hours=1)),
@@ -394,7 +394,7 @@ def test_a_task_rests_as_long_as_the_service_says(banks: Banks, script: Script, 
 
 
 def test_a_server_of_ones_own_is_asked_for_everything(banks: Banks, script: Script) -> None:
-    """Extraction, observations and backgrounds go to the one endpoint of the environment, and to no other."""
+    """Extraction, observations and backgrounds use the only endpoint in the environment."""
     bank = banks(replace(CALLS["concise"], observations="auto"))
     bank.retain(TALK)
     told_who_it_is(bank)

@@ -1,4 +1,4 @@
-"""Recall as a user meets it: four channels, filters before limits, budgets kept, failures said."""
+"""Recall: four channels, filters before limits, budgets, and failures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, H
 
 
 def facts(*rows: tuple[str, str | None, str]) -> list[dict[str, Any]]:
-    """(what, occurred_start, comma-separated people) as extracted facts, each its own source."""
+    """Build extracted facts from (what, occurred_start, comma-separated people), each with its own source."""
     return [
         {
             "what": what,
@@ -79,7 +79,7 @@ def channels_of(result: RecallResult, start: str) -> set[Channel]:
 
 
 def test_each_channel_finds_what_the_others_cannot(garden: MemoryBank) -> None:
-    """Meaning and words find the bicycle fact, time finds April's festival, the graph walks from Bob to his orchard."""
+    """Meaning and words find the bicycle fact, time finds April's festival, and the graph leads from Bob to his orchard."""
     assert {Channel.SEMANTIC, Channel.KEYWORD} <= channels_of(
         garden.recall("who repairs bicycles?"), "Alice Chen repairs"
     )
@@ -91,7 +91,7 @@ def test_each_channel_finds_what_the_others_cannot(garden: MemoryBank) -> None:
 
 
 def test_multi_hop_reaches_units_two_entities_away(real: Hindsight) -> None:
-    """Asked about Alice's manager's team, recall brings the team although Alice is never named with it."""
+    """A question about Alice's manager's team returns the team although no memory names Alice with it."""
     bank = real.bank("work")
     rows = facts(
         ("Alice Chen reports to Dan Weiss.", None, "Alice Chen,Dan Weiss"),
@@ -105,7 +105,7 @@ def test_multi_hop_reaches_units_two_entities_away(real: Hindsight) -> None:
 
 
 def test_the_budget_is_never_exceeded_and_more_never_brings_less(garden: MemoryBank) -> None:
-    """For every budget the texts fit, tokens used never fall as it grows, and the best unit that differs is a gain."""
+    """For every budget the texts fit, the used tokens never decrease as it grows, and the best differing unit is an improvement."""
     results = [
         garden.recall("bicycles orchard festival tea", max_tokens=budget)
         for budget in (5, 12, 20, 33, 50, 400)
@@ -116,24 +116,24 @@ def test_the_budget_is_never_exceeded_and_more_never_brings_less(garden: MemoryB
 
 
 def test_k_is_a_hard_limit(garden: MemoryBank) -> None:
-    """k=1 gives the best memory alone, k=3 three."""
+    """k=1 returns the best memory alone, k=3 three."""
     every = texts(garden.recall("bicycles festival"))
     assert [texts(garden.recall("bicycles festival", k=k)) for k in (1, 3)] == [every[:1], every[:3]]
 
 
 def test_results_are_the_same_every_time(garden: MemoryBank) -> None:
-    """The order is total: ten recalls of one question are one list."""
+    """The order is total: ten recalls of one question give equal lists."""
     assert len({tuple(texts(garden.recall("what happened in spring?"))) for _ in range(10)}) == 1
 
 
 def test_the_graph_is_walked_from_a_named_entity(garden: MemoryBank) -> None:
-    """Spreading activation brings Bob's other facts."""
+    """Spreading activation returns Bob's other facts."""
     found = garden.recall("Who asked for a tandem, Bob Okafor?")
     assert any(Channel.GRAPH in item.channels for item in found.units)
 
 
 def test_a_question_without_names_or_causes_does_not_walk(garden: MemoryBank) -> None:
-    """Spreading from whatever was similar costs recall, so the graph keeps silent and the trace says so."""
+    """Spreading from similar memories lowers recall, so the graph channel does not run, and the trace says so."""
     found = garden.recall("when does the library close?")
     assert all(Channel.GRAPH not in item.channels for item in found.units)
     assert "graph: the question names no entity to start from" in found.trace.notes
@@ -160,7 +160,7 @@ TAGGED = {"none": [], "a": ["a"], "ab": ["a", "b"], "b": ["b"]}
 def test_tags_select_as_the_truth_table_says(
     light: Hindsight, tags: list[str], match: TagsMatch, expected: set[str]
 ) -> None:
-    """Each mode of tag matching returns exactly the memories it promises."""
+    """Each mode of tag matching returns exactly the documented memories."""
     bank = light.bank("tags")
     for name, own in TAGGED.items():
         bank.retain(f"memory {name}", document_id=name, tags=own)
@@ -168,7 +168,7 @@ def test_tags_select_as_the_truth_table_says(
 
 
 def test_filters_apply_before_limits(opener: Callable[..., Hindsight]) -> None:
-    """One tagged memory among 400 better matches is found: filtering happens inside the channels."""
+    """One tagged memory among 400 better matches is found, because channels filter."""
     bank = opener().bank("many")
     rows = facts(*[(f"kayak kayak trip {n}", None, "") for n in range(400)])
     fill(bank, rows)
@@ -178,7 +178,7 @@ def test_filters_apply_before_limits(opener: Callable[..., Hindsight]) -> None:
 
 
 def test_types_choose_networks(light: Hindsight) -> None:
-    """World facts and experiences can be asked for apart; "bank" is the earlier paper's name for the latter."""
+    """World facts and experiences can be requested separately; "bank" is the earlier paper's name for the latter."""
     bank = light.bank("types")
     bank.retain(
         [
@@ -191,13 +191,13 @@ def test_types_choose_networks(light: Hindsight) -> None:
 
 
 def test_a_given_window_is_used_instead_of_the_text(garden: MemoryBank) -> None:
-    """A caller's window ranks what happened in it, whatever the question says."""
+    """With a caller's window, memories of that time are ranked, whatever the question says."""
     found = garden.recall("what happened?", window=("2022-05-30", "2022-06-03"))
     assert found.units[0].unit.text.startswith("A new bridge")
 
 
 def test_as_of_serves_what_was_known_then(light: Hindsight) -> None:
-    """A memory mentioned later is not served for an earlier moment of conversation time."""
+    """A memory mentioned later is not returned for an earlier moment of conversation time."""
     bank = light.bank("then")
     bank.retain("Alice lives in Lisbon.", timestamp="2024-01-01")
     bank.retain("Alice lives in Porto.", timestamp="2024-03-01")
@@ -208,7 +208,7 @@ EVERYTHING = "bicycles tandem orchard library festival tea choir bridge pottery 
 
 
 def test_a_reranker_decides_the_order(opener: Callable[..., Hindsight]) -> None:
-    """What the reranker puts first comes first; its small boosts do not overturn a clear judgement."""
+    """The reranker's best memory comes first; small boosts do not change a clear decision."""
     bank = opener(reranker=FixedReranker(lambda _, passage: 50.0 * ("pottery" in passage))).bank("garden")
     fill(bank, GARDEN)
     found = bank.recall(EVERYTHING)
@@ -217,7 +217,7 @@ def test_a_reranker_decides_the_order(opener: Callable[..., Hindsight]) -> None:
 
 
 def test_the_rerank_deadline_stops_between_batches(opener: Callable[..., Hindsight]) -> None:
-    """Past the deadline the candidates not yet read follow in fused order, and the trace says how many were read."""
+    """After the deadline the other candidates follow in fused order, and the trace contains the number of reranked ones."""
     read: list[int] = []
     config = HindsightConfig(recall=RecallConfig(rerank_deadline_ms=0.0))
     bank = opener(reranker=FixedReranker(on_call=read.append), config=config).bank("garden")
@@ -234,7 +234,7 @@ def test_the_rerank_deadline_stops_between_batches(opener: Callable[..., Hindsig
 def test_a_broken_index_heals_or_says_so(
     opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A keyword index that cannot be healed raises IndexOutOfStep by default, and is left out where asked for."""
+    """A keyword index that cannot be repaired raises IndexOutOfStep by default, and is skipped if configured."""
     from hindsight_integrations.indexes.store_pool import BankKeywords
 
     def broken(*_: Any, **__: Any) -> None:
@@ -259,7 +259,7 @@ def test_a_broken_index_heals_or_says_so(
 def test_a_projection_that_fails_after_the_commit_is_healed(
     opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Retain succeeds when an index fails behind it, and the next recall finds the memory by that index again."""
+    """Retain succeeds if an index fails after the commit, and the next recall finds the memory by that index."""
     from hindsight_integrations.indexes.chroma import ChromaVectorIndex
 
     bank = opener(tmp_path).bank("garden")
@@ -278,14 +278,14 @@ def test_a_projection_that_fails_after_the_commit_is_healed(
 
 @pytest.mark.promise("No bank sees another bank's memories.")
 def test_banks_never_answer_for_each_other(real: Hindsight) -> None:
-    """Two banks with the same words each find their own."""
+    """Two banks with the same words each return their own memories."""
     for name in ("alice", "bob"):
         real.bank(name).retain(f"{name}'s secret is under the plum tree", document_id="d")
     assert texts(real.bank("bob").recall("secret plum tree")) == ["bob's secret is under the plum tree"]
 
 
 def test_reflect_without_a_model_quotes_and_says_so(garden: MemoryBank) -> None:
-    """The extractive answer is recalled memory, labelled, with the units it stands on."""
+    """The extractive answer consists of recalled memories, is labelled as such, and names them."""
     answer = garden.reflect("who repairs bicycles?")
     assert answer.extractive
     assert answer.units[0].unit.text == "Alice Chen repairs old bicycles in her shed."
@@ -294,7 +294,7 @@ def test_reflect_without_a_model_quotes_and_says_so(garden: MemoryBank) -> None:
 
 
 def test_reflect_with_a_model_names_the_units_it_stands_on(clock: FrozenClock) -> None:
-    """The model's answer comes with the recalled units it cited; of ids it made up it is told, and if it insists they go."""
+    """The model's answer has the recalled units it cited; invented ids are reported to it, and removed if it repeats them."""
     from hindsight_integrations.testing.scripted_model import ScriptedModel
 
     model = ScriptedModel([])
@@ -317,7 +317,7 @@ def test_reflect_with_a_model_names_the_units_it_stands_on(clock: FrozenClock) -
 
 
 def test_a_rebuild_never_gives_half_an_answer(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """While memories are erased and indexes replayed, every recall still finds what was not erased by meaning."""
+    """While memories are erased and indexes replayed, every recall finds the other memories by meaning."""
     bank = opener(tmp_path).bank("garden")
     fill(bank, GARDEN)
     doomed = [bank.retain(f"Scrap note {n} about nothing.").unit_ids[0] for n in range(6)]
@@ -344,7 +344,7 @@ def test_a_rebuild_never_gives_half_an_answer(opener: Callable[..., Hindsight], 
 def test_a_memory_erased_while_recall_reads_is_left_out(
     opener: Callable[..., Hindsight], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a reranker too, a unit that is gone from the ledger when it is read is missing, and nothing fails."""
+    """With a reranker too, a unit that is missing from the ledger when it is read is left out, and nothing fails."""
     from hindsight_integrations.ledger.units import UnitReader
 
     bank = opener(reranker=FixedReranker()).bank("garden")
@@ -360,7 +360,7 @@ def test_a_memory_erased_while_recall_reads_is_left_out(
 
 
 class Dawdling(HashEmbedder):
-    """An embedder that is not done with a question before the keywords have been looked up."""
+    """An embedder that finishes a question only after the keyword search."""
 
     def __init__(self, looked_up: threading.Event) -> None:
         super().__init__()
@@ -368,7 +368,7 @@ class Dawdling(HashEmbedder):
         self.waited: list[bool] = []
 
     def embed_query(self, text: str) -> Vector:
-        """The vector, once the event is set; after 30 seconds without it, to show that it was not."""
+        """Return the vector when the event is set; fail after 30 seconds."""
         self.waited.append(self._looked_up.wait(30))
         return super().embed_query(text)
 
@@ -376,11 +376,11 @@ class Dawdling(HashEmbedder):
 def test_words_are_looked_up_while_the_question_is_embedded(
     opener: Callable[..., Hindsight], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The keyword channel needs no vector: it is done before a slow embedder is."""
+    """The keyword channel needs no vector: it finishes before a slow embedder."""
     looked_up = threading.Event()
     embedder = Dawdling(looked_up)
     bank = opener(embeddings=embedder).bank("friends")
-    looked_up.set()  # while filling it
+    looked_up.set()  # while the bank is filled
     fill(bank, GARDEN)
     looked_up.clear()
     embedder.waited.clear()

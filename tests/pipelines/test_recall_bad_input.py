@@ -1,4 +1,4 @@
-"""Recall asked badly: every unusable option is named, every odd question answered, and no broken index gives half an answer."""
+"""Invalid recalls: every invalid option is named, every unusual question answered, and no broken index gives an incomplete answer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def texts(result: RecallResult) -> list[str]:
     ],
 )
 def test_what_is_no_question_says_why(light: Hindsight, query: Any, message: str) -> None:
-    """100 kB, white space, control characters and what is not text are refused with the reason."""
+    """100 kB, white space, control characters and values that are not text are rejected with the reason."""
     with pytest.raises(InvalidRequest, match=message):
         fill(light.bank("street")).recall(query)
 
@@ -67,7 +67,7 @@ def test_what_is_no_question_says_why(light: Hindsight, query: Any, message: str
     ids=["stop words", "emoji", "signs", "zero width", "bidi", "8 kB", "one word", "syntax", "sql"],
 )
 def test_odd_questions_leave_recall_as_it_was(real: Hindsight, query: str) -> None:
-    """Whatever is asked, there is an answer within its budget, without a memory twice, and the next question works."""
+    """Every question gets an answer within its budget without duplicates, and the next question works."""
     bank = fill(real.bank("street"))
     found = bank.recall(query, max_tokens=30)
     assert found.tokens == sum(item.unit.tokens for item in found.units) <= 30
@@ -101,7 +101,7 @@ def test_odd_questions_leave_recall_as_it_was(real: Hindsight, query: str) -> No
     ],
 )
 def test_options_out_of_range_say_why(light: Hindsight, options: dict[str, Any], message: str) -> None:
-    """Every unusable option raises InvalidRequest that names it, and the bank still answers."""
+    """Every invalid option raises InvalidRequest that names it, and the bank still answers."""
     bank = fill(light.bank("street"))
     with pytest.raises(InvalidRequest, match=message):
         bank.recall("figs", **options)
@@ -119,7 +119,7 @@ def test_options_out_of_range_say_why(light: Hindsight, options: dict[str, Any],
     ids=["text", "naive", "aware and text", "two zones"],
 )
 def test_windows_may_be_naive_or_of_any_zone(light: Hindsight, window: Any) -> None:
-    """March is March however its bounds are written; naive ones are read in the bank's zone."""
+    """March is March whatever the zone of its bounds; naive ones are read in the bank's zone."""
     found = fill(light.bank("street")).recall("what happened?", window=window)
     assert found.window is not None
     bounds = (found.window.start, found.window.end)
@@ -138,7 +138,7 @@ def test_windows_may_be_naive_or_of_any_zone(light: Hindsight, window: Any) -> N
     ],
 )
 def test_filters_that_match_nothing_say_which(light: Hindsight, filters: dict[str, Any], reason: str) -> None:
-    """The answer is empty, not an error, and a note of the trace names the filter that left nothing."""
+    """The answer is empty, not an error, and a note in the trace names the filter that left nothing."""
     found = fill(light.bank("street")).recall("figs", **filters)
     assert (found.units, found.tokens) == ((), 0)
     assert any(note.startswith("filters: ") and reason in note for note in found.trace.notes)
@@ -154,7 +154,7 @@ def test_an_empty_bank_and_a_tiny_budget_say_so(light: Hindsight) -> None:
 
 
 def scribble(folder: Path) -> None:
-    """Overwrite every file below a folder with what is not an index."""
+    """Overwrite every file below a folder with garbage."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert files
     for path in files:
@@ -162,13 +162,13 @@ def scribble(folder: Path) -> None:
 
 
 def cut_short(folder: Path) -> None:
-    """Cut every file below a folder to half its length, as a full disk or a broken copy does."""
+    """Truncate every file below a folder to half its length, as a full disk or a broken copy does."""
     for path in [path for path in folder.rglob("*") if path.is_file()]:
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
 def smear(folder: Path) -> None:
-    """Overwrite the middle of every file, so that it stays as long as it was, as a failing disk does."""
+    """Overwrite the middle of every file without changing its length, as a failing disk does."""
     for path in [path for path in folder.rglob("*") if path.is_file()]:
         size = path.stat().st_size
         with path.open("r+b") as file:
@@ -177,7 +177,7 @@ def smear(folder: Path) -> None:
 
 
 def complete(found: RecallResult) -> bool:
-    """Whether both indexes took part in finding the fact about figs."""
+    """Whether both indexes contributed to finding the fact about figs."""
     return {Channel.SEMANTIC, Channel.KEYWORD} <= set(found.units[0].channels)
 
 
@@ -187,7 +187,7 @@ def complete(found: RecallResult) -> bool:
 def test_an_index_broken_while_closed_is_healed(
     opener: Callable[..., Hindsight], tmp_path: Path, index: str, damage: Callable[[Path], None]
 ) -> None:
-    """Files that no longer make an index are replaced on opening: the answer is whole at once."""
+    """Invalid index files are replaced at open: the first answer is complete."""
     with opener(tmp_path) as first:
         fill(first.bank("street"))
     damage(tmp_path / index)
@@ -205,7 +205,7 @@ def test_a_vector_index_broken_under_a_running_engine_never_gives_half_an_answer
     monkeypatch: pytest.MonkeyPatch,
     damage: Callable[[Path], None],
 ) -> None:
-    """Each recall after the damage is whole or raises a storage error; nothing retained meanwhile is lost after reopening."""
+    """Each recall after the damage is complete or raises a storage error; nothing retained meanwhile is lost after reopening."""
     search_chroma_in_small_banks(monkeypatch)
     with opener(tmp_path) as engine:
         bank = fill(engine.bank("street"))
@@ -220,7 +220,7 @@ def test_a_vector_index_broken_under_a_running_engine_never_gives_half_an_answer
 def test_a_keyword_index_broken_under_a_running_engine_never_gives_half_an_answer(
     opener: Callable[..., Hindsight], tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
-    """The same for Lucene, which reads its files through memory and would not notice by itself."""
+    """The same for Lucene, which maps its files into memory and would not notice by itself."""
     with opener(tmp_path) as engine:
         retained = use_broken(fill(engine.bank("street")), lambda: damage(tmp_path / "lucene"))
     with opener(tmp_path) as engine:
@@ -228,14 +228,14 @@ def test_a_keyword_index_broken_under_a_running_engine_never_gives_half_an_answe
 
 
 def use_broken(bank: MemoryBank, damage: Callable[[], None]) -> list[str]:
-    """Recall and retain three times after the damage; returns what was acknowledged."""
+    """Recall and retain three times after the damage; return what was acknowledged."""
     damage()
     retained: list[str] = []
     for n in range(3):
         try:
             assert complete(bank.recall("who grows figs?"))
             retained += bank.retain(f"Di Okoro carved spoon {n}").unit_ids
-        except StorageError:  # one of the two right ways
+        except StorageError:  # one of the two correct outcomes
             continue
     return retained
 

@@ -1,4 +1,4 @@
-"""Recall's options as a user meets them: conditions on tags, thresholds, budgets, and what is included beside the memories."""
+"""Recall's options: conditions on tags, thresholds, budgets, and additions to the memories."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SEEN = {
 
 
 def fill(bank: MemoryBank, **options: Any) -> None:
-    """Three facts told in messages, and three observations that stand on them."""
+    """Three facts from messages, and three observations based on them."""
     people = {"m0": [ALICE], "m1": [BOB, ALICE], "m2": []}
     facts = [{"what": what, "sources": [key], "entities": people[key]} for key, what in STATEMENT.items()]
     facts += [
@@ -68,7 +68,7 @@ def texts(found: RecallResult) -> list[str]:
 
 
 def test_memories_chosen_by_rank_come_in_order_of_time(light: Hindsight) -> None:
-    """When it happened counts, else when it was said; what fits the budget, and each one's score, stay as they are."""
+    """The order is by event time, else by mention; the selected memories and their scores do not change."""
     bank = light.bank("garden")
     for day, what, happened in (
         ("2024-05-03", "Ann planted cherry trees.", None),
@@ -89,7 +89,7 @@ def test_memories_chosen_by_rank_come_in_order_of_time(light: Hindsight) -> None
 
 
 def test_of_one_moment_the_better_memory_comes_first(light: Hindsight) -> None:
-    """Without times of their own, what one message told comes as it was told or, of one instant, as it ranks."""
+    """Without event times, facts of one message are in its order or, with equal times, in rank order."""
     bank = light.bank("day")
     facts = [
         {"what": f"Ann ate {fruit}.", "occurred_start": "2024-05-01"} for fruit in ("figs", "plums", "pears")
@@ -118,7 +118,7 @@ TAGGED = {"none": [], "a": ["a"], "ab": ["a", "b"], "b": ["b"]}
     ],
 )
 def test_tag_groups_choose_memories(light: Hindsight, options: dict[str, Any], expected: set[str]) -> None:
-    """JSON and typed conditions choose the memories they describe; tags given as well must hold too."""
+    """JSON and typed conditions select the same memories; tags that are passed as well must match too."""
     bank = light.bank("tags")
     for name, own in TAGGED.items():
         bank.retain(f"memory {name}", document_id=name, tags=own)
@@ -126,7 +126,7 @@ def test_tag_groups_choose_memories(light: Hindsight, options: dict[str, Any], e
 
 
 def test_tag_groups_apply_before_limits(real: Hindsight) -> None:
-    """One memory with the right tags among 400 better matches is found on low effort."""
+    """One memory with the right tags among 400 better matches is found with a low budget."""
     bank = real.bank("many")
     rows = [f"kayak kayak trip {n}" for n in range(400)]
     bank.retain(
@@ -141,7 +141,7 @@ def test_tag_groups_apply_before_limits(real: Hindsight) -> None:
 
 
 def test_an_empty_selection_says_which_filter_emptied_it(light: Hindsight) -> None:
-    """Where no memory passes the filters the result is empty, and the trace names the filter."""
+    """If no memory passes the filters, the result is empty, and the trace names the filter."""
     bank = light.bank("street")
     assert bank.recall("bicycle").trace.notes[0] == "filters: the bank has no memories"
     fill(bank, tags=["here"])
@@ -162,7 +162,7 @@ def test_an_empty_selection_says_which_filter_emptied_it(light: Hindsight) -> No
 
 
 def test_channel_thresholds_cut_that_channels_list(bank: MemoryBank) -> None:
-    """A cosine or BM25 score below the threshold does not count, though another channel may still find the memory."""
+    """A cosine or BM25 score below the threshold does not count, but another channel may still find the memory."""
     query = "tandem bicycle"
     everything = bank.recall(query)
     for channel in ("semantic", "keyword"):
@@ -179,7 +179,7 @@ def test_channel_thresholds_cut_that_channels_list(bank: MemoryBank) -> None:
 
 
 def test_reranker_and_final_thresholds_drop_memories(opener: Callable[..., Hindsight]) -> None:
-    """What the reranker finds too unlikely goes, whatever found it; `final` compares the score that is returned."""
+    """Memories below the reranker's threshold are dropped, whatever found them; `final` applies to the returned score."""
     judge = FixedReranker(lambda _, passage: 4.0 if "tandem" in passage else -4.0)
     bank = opener(reranker=judge).bank("street")
     fill(bank)
@@ -195,7 +195,7 @@ def test_reranker_and_final_thresholds_drop_memories(opener: Callable[..., Hinds
 
 
 def test_memories_the_reranker_did_not_read_are_not_held_to_it(opener: Callable[..., Hindsight]) -> None:
-    """Past the deadline nothing was scored, so the reranker's threshold lets the rest through and says so."""
+    """After the deadline, memories without a score pass the reranker's threshold, and a note says so."""
     config = HindsightConfig(recall=RecallConfig(rerank_deadline_ms=0.0))
     bank = opener(reranker=FixedReranker(lambda *_: -9.0), config=config).bank("many")
     rows = [f"kayak trip number {n}" for n in range(10)]
@@ -206,7 +206,7 @@ def test_memories_the_reranker_did_not_read_are_not_held_to_it(opener: Callable[
 
 
 def test_a_reranker_threshold_without_a_reranker_says_so(bank: MemoryBank) -> None:
-    """It drops nothing, and the trace tells why."""
+    """It drops nothing, and the trace says why."""
     found = bank.recall("bicycle", min_scores={"reranker": 1.0})
     assert found.units
     assert any("the reranker scored no memories" in note for note in found.trace.notes)
@@ -224,7 +224,7 @@ def test_a_reranker_threshold_without_a_reranker_says_so(bank: MemoryBank) -> No
     ],
 )
 def test_impossible_thresholds_are_refused(light: Hindsight, given: Any, message: str) -> None:
-    """The error names the stage and what it can give."""
+    """The error names the stage and its range."""
     with pytest.raises(InvalidRequest, match=message):
         light.bank("street").recall("bicycle", min_scores=given)
 
@@ -242,12 +242,12 @@ def test_adaptive_budgets_follow_the_docs(max_tokens: int, low: int, mid: int, h
 
 
 def test_fixed_budgets_are_the_docs() -> None:
-    """100, 300 and 1,000 candidates a channel (recall docs, "How Budget Maps to Pipeline Parameters")."""
+    """100, 300 and 1,000 candidates per channel (recall docs, "How Budget Maps to Pipeline Parameters")."""
     assert RecallConfig().candidates == (100, 300, 1000)
 
 
 def test_a_small_token_budget_does_not_narrow_the_search(light: Hindsight) -> None:
-    """How much may be returned and how far recall looks are apart: the channels list all 30 for a budget of a few."""
+    """The result's size and the search depth are independent: with a small budget the channels still list all 30."""
     rows = [f"kayak trip number {n}" for n in range(30)]
     bank = light.bank("many")
     bank.retain([{"role": "user", "content": row, "id": row} for row in rows])
@@ -260,13 +260,13 @@ def test_a_small_token_budget_does_not_narrow_the_search(light: Hindsight) -> No
 @every_row("field", ["max_tokens", "max_entity_tokens", "max_chunk_tokens", "max_source_fact_tokens"])
 @every_row("value", [0, -1, 1.5])
 def test_budgets_that_are_none_are_refused(light: Hindsight, field: str, value: Any) -> None:
-    """Zero, negative and broken budgets get an error that names the option and its range."""
+    """The error for a zero, negative or invalid budget names the option and its range."""
     with pytest.raises(InvalidRequest, match=f"{field}: {value} is not a whole number from 1 to 10,000,000"):
         light.bank("street").recall("bicycle", **{field: value})
 
 
 def test_a_budget_too_small_for_anything_says_so(bank: MemoryBank) -> None:
-    """Nothing fits into one token: an empty result with the reason in the trace."""
+    """Nothing fits into one token: the result is empty, with the reason in the trace."""
     found = bank.recall("bicycle", max_tokens=1)
     assert (found.units, found.tokens) == ((), 0)
     assert any(note.startswith("budget: none of ") for note in found.trace.notes)
@@ -276,7 +276,7 @@ def test_a_budget_too_small_for_anything_says_so(bank: MemoryBank) -> None:
 
 
 def test_nothing_is_included_unless_requested(bank: MemoryBank) -> None:
-    """By default there are no entities, chunks, source facts, and no stages for them."""
+    """By default there are no entities, chunks and source facts, and no stages for them."""
     found = bank.recall("bicycle")
     assert (found.entities, found.chunks, found.source_facts) == ((), (), ())
     assert {stage.name for stage in found.trace.stages} <= {
@@ -299,7 +299,7 @@ def test_nothing_is_included_unless_requested(bank: MemoryBank) -> None:
 
 
 def test_observations_of_the_entities_met_come_in_their_own_budget(bank: MemoryBank) -> None:
-    """Each observation once, beneath the first of its entities, and never more tokens than asked for."""
+    """Each observation is listed once, under the first of its entities, within its budget."""
     found = bank.recall("who repairs bicycles?", k=2, include_entities=True)
     assert all(item.unit.fact_type is not FactType.OBSERVATION for item in found.units)
     assert [entity.name for entity in found.entities] == ["Alice Chen", "Bob Okafor"]
@@ -318,14 +318,14 @@ def test_observations_of_the_entities_met_come_in_their_own_budget(bank: MemoryB
 
 
 def test_observations_already_returned_are_not_repeated(bank: MemoryBank) -> None:
-    """Where observations are searched too, what is among the memories does not come a second time."""
+    """If observations are searched too, those among the memories are not repeated."""
     found = bank.recall("bicycles", types=list(FactType), include_entities=True)
     included = [item.unit.id for entity in found.entities for item in entity.observations]
     assert not {item.unit.id for item in found.units} & set(included)
 
 
 def test_filters_hold_for_what_is_included(light: Hindsight) -> None:
-    """Another user's observations and source facts stay hidden by tags, in a bank they share."""
+    """Another user's observations and source facts are hidden by tags in a shared bank."""
     bank = light.bank("shared")
     fill(bank, tags=["alice"])
     bank.retain(
@@ -350,7 +350,7 @@ def test_filters_hold_for_what_is_included(light: Hindsight) -> None:
 
 
 def test_source_facts_are_what_observations_stand_on(bank: MemoryBank) -> None:
-    """Each fact once, nearest first, with the observations that stand on it, in a budget of its own."""
+    """Each fact once, nearest first, with the observations based on it, in a separate budget."""
     found = bank.recall("handy neighbour bicycles", types=["observation"], include_source_facts=True)
     names = {item.unit.id: item.text for item in found.units}
     grounds = {
@@ -380,7 +380,7 @@ PASSAGES = [
 
 
 def test_passages_come_whole_and_once_in_the_order_of_their_best_memory(real: Hindsight) -> None:
-    """The raw text behind the memories, each passage once, naming the memories made from it."""
+    """Each source text is listed once, with the memories made from it."""
     bank = real.bank("books")
     for n, passage in enumerate(PASSAGES):
         facts = [{"what": passage.split(". ")[1]}, {"what": f"Chapter {n} says: {passage.split('. ')[2]}"}]
@@ -396,7 +396,7 @@ def test_passages_come_whole_and_once_in_the_order_of_their_best_memory(real: Hi
 
 
 def test_the_last_passage_is_cut_where_its_budget_ends(real: Hindsight) -> None:
-    """Passages never cost more than asked for; the one that does not fit is cut between words and marked."""
+    """Passages stay within the budget; the one that does not fit is cut between words and marked."""
     bank, counter = real.bank("books"), default_token_counter()
     for n, passage in enumerate(PASSAGES):
         bank.retain(Document(passage, id=f"chapter {n}"), facts=[{"what": passage.split(". ")[1]}])
@@ -413,7 +413,7 @@ def test_the_last_passage_is_cut_where_its_budget_ends(real: Hindsight) -> None:
 
 
 def test_erased_passages_and_messages_have_no_chunks(light: Hindsight) -> None:
-    """A passage of which a memory was forgotten is gone, that of a forgotten document too, and so is the turn of a message."""
+    """A passage with a forgotten memory is not shown, nor that of a forgotten document or the turn of a forgotten message."""
     bank = light.bank("notes")
     facts = [{"what": "The kayak is red."}, {"what": "The kayak has a secret name."}]
     one = bank.retain(Document("The kayak is red, and it has a secret name.", id="d"), facts=facts)
@@ -438,8 +438,8 @@ def test_erased_passages_and_messages_have_no_chunks(light: Hindsight) -> None:
     assert bank.recall("kayak", include_chunks=True).chunks == ()
 
 
-def test_the_async_face_takes_the_same_options(light: Hindsight) -> None:
-    """Every option at once gives the same result awaited as called."""
+def test_the_async_api_takes_the_same_options(light: Hindsight) -> None:
+    """All options together give the same result sync and async."""
     bank = light.bank("street")
     fill(bank, tags=["a"])
     options: dict[str, Any] = {

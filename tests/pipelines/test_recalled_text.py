@@ -1,4 +1,4 @@
-"""A chat whose answers quote memory: nothing recalled is learnt again, and no question becomes a fact."""
+"""A chat whose answers quote memories: no recalled text is retained again, and no question becomes a fact."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def turn(number: int, role: str, text: str) -> dict[str, Any]:
 
 
 def chat() -> list[dict[str, Any]]:
-    """30 turns: statements, questions whose answers quote memory in several forms, and small talk."""
+    """30 turns: statements, questions whose answers quote memories in several forms, and small talk."""
     said: list[dict[str, Any]] = []
     for text in SAID:
         said += [turn(len(said), "user", text), turn(len(said) + 1, "assistant", "Noted! How did that go?")]
@@ -85,7 +85,7 @@ def test_a_chat_that_quotes_memory_learns_what_was_said_alone(light: Hindsight) 
 
 
 def test_so_does_one_that_is_retained_whole(light: Hindsight) -> None:
-    """Retained in one go nothing was recalled yet, and quotations are known from what the same call brings: questions go."""
+    """Retained at once, nothing was recalled yet, and quotations of memories from the same call are recognised; questions are dropped."""
     bank = light.bank("alice")
     bank.retain(chat()[:20], thread="t")
     bank.retain(chat()[20:], thread="t")
@@ -125,7 +125,7 @@ def test_what_an_agent_adds_is_remembered(light: Hindsight, answer: str) -> None
 
 @pytest.mark.parametrize("role", ["user", "assistant"])
 def test_what_stands_around_pasted_memories_is_not_learnt(light: Hindsight, role: str) -> None:
-    """A block of a prompt that comes back whole says nothing new: nor do its heading, its fence and the heading of a table."""
+    """A prompt block that is retained adds nothing, nor do its heading, its markers and the heading of a table."""
     bank = light.bank("alice")
     bank.retain([turn(0, "user", SAID[0])])
     line = f"- user: {SAID[0]} (mentioned on Wednesday, May 1, 2024)"
@@ -136,7 +136,7 @@ def test_what_stands_around_pasted_memories_is_not_learnt(light: Hindsight, role
 
 
 def test_a_user_who_says_it_again_is_heard(light: Hindsight) -> None:
-    """What a person says twice is theirs to say: it is new evidence, no echo."""
+    """A statement that a person repeats is new evidence, not an echo."""
     bank = light.bank("alice")
     bank.retain([turn(0, "user", SAID[3])], thread="t")
     assert bank.retain([turn(1, "user", SAID[3])], thread="t").created == 1
@@ -155,7 +155,7 @@ def test_the_same_message_read_again_is_no_echo_of_itself(light: Hindsight) -> N
 
 def test_a_model_that_extracts_what_was_quoted_teaches_nothing(opener: Any, light_config: Any) -> None:
     def facts(messages: list[BaseMessage]) -> dict[str, Any]:
-        """Whatever is said in the last message becomes a fact, word for word."""
+        """Everything in the last message becomes a fact, word for word."""
         asked = messages[-1].text
         found = [text for text in SAID if text in asked]
         fields = {"when": "N/A", "where": "N/A", "who": "N/A", "why": "N/A", "fact_type": "world"}
@@ -174,8 +174,8 @@ def test_sentences_that_differ_in_a_code_are_two(light: Hindsight) -> None:
     assert [bank.retain([each], thread="t").created for each in said] == [1, 1]
 
 
-def test_what_an_agent_takes_back_is_said_anew(light: Hindsight) -> None:
-    """A sentence with a further "not" is no repetition, though it shares every word with the one before."""
+def test_what_an_agent_takes_back_is_said_again(light: Hindsight) -> None:
+    """A sentence with a "not" is not a repetition, even if all other words are equal."""
     bank = light.bank("alice")
     said = [
         turn(0, "assistant", "The appointment was cancelled."),

@@ -1,4 +1,4 @@
-"""Categories of records in a bank: resolved when stored and when asked, listed, merged and parted."""
+"""Categories of records in a bank: resolved when stored and queried, listed, merged and split."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def listed(bank: MemoryBank, kind: str | None = None) -> dict[str, tuple[tuple[s
 
 
 def test_a_category_in_other_words_is_the_one_the_bank_has(light: Hindsight) -> None:
-    """Coffee said in five ways over three days is one category; its records carry its name and what was stated."""
+    """Five spellings of coffee over three days are one category; its records have its name and the original spelling."""
     bank = light.bank("b")
     told(bank, ("expense", "coffee", 1), ("expense", "coffee beans", 9))
     told(bank, ("expense", "Food (Coffee)", 2), ("purchase", "coffees", 3), day=2)
@@ -60,7 +60,7 @@ def test_a_category_in_other_words_is_the_one_the_bank_has(light: Hindsight) -> 
 
 
 def test_the_order_of_spellings_decides_no_sum(light: Hindsight) -> None:
-    """Whichever spelling comes first, what belongs together is added together."""
+    """Whichever spelling comes first, the same records are added up."""
     spellings = ("steps", "step count", "daily steps", "walking shoes")
     for n, order in enumerate(islice(permutations(spellings), 0, None, 5)):
         bank = light.bank(f"b{n}")
@@ -69,7 +69,7 @@ def test_the_order_of_spellings_decides_no_sum(light: Hindsight) -> None:
 
 
 def test_categories_of_two_kinds_are_two(light: Hindsight) -> None:
-    """The goal for coffee is none of the expenses for coffee, though both are called so."""
+    """The goal for coffee and the expenses for coffee are different categories with the same name."""
     bank = light.bank("b")
     told(bank, ("expense", "coffee", 4), ("goal", "weekly coffee budget", 30))
     assert bank.records.aggregate("sum", kind="expense", category="coffee").value == 4
@@ -78,7 +78,7 @@ def test_categories_of_two_kinds_are_two(light: Hindsight) -> None:
 
 
 def test_categories_say_what_their_values_are_in(light: Hindsight) -> None:
-    """Whoever asks for a sum sees in which units it can be had, the most used first."""
+    """A category lists the units in which a sum is possible, the most used first."""
     bank = light.bank("b")
     told(bank, ("distance", "run", 1), ("distance", "run", 2), unit="km")
     told(bank, ("distance", "run", 3), day=2, unit="minutes")
@@ -90,7 +90,7 @@ def test_categories_say_what_their_values_are_in(light: Hindsight) -> None:
 
 
 def test_what_was_replaced_enters_no_sum(light: Hindsight) -> None:
-    """Of two purchases in one memory one was returned: the fact that takes its place tells the other, and before it both counted."""
+    """One of two purchases in a memory was returned: the replacing fact contains the other; before it both counted."""
     bank = light.bank("b")
 
     def bought(day: int, said: str, *values: int, **fact: Any) -> None:
@@ -113,7 +113,7 @@ def test_what_was_replaced_enters_no_sum(light: Hindsight) -> None:
 
 
 def test_merged_categories_are_one_until_they_are_parted(light: Hindsight) -> None:
-    """Films and movies are one once somebody says so, for what comes later too; parting them puts everything back."""
+    """Films and movies are one category after a merge, for later records too; a split restores both."""
     bank = light.bank("b")
     told(bank, ("expense", "movies", 10), ("expense", "film", 7))
     assert bank.records.aggregate("sum", kind="expense", category="movie").value == 10
@@ -128,7 +128,7 @@ def test_merged_categories_are_one_until_they_are_parted(light: Hindsight) -> No
 
 
 def test_what_somebody_parted_stays_apart(light: Hindsight) -> None:
-    """A spelling that was made a category of its own is not drawn back, though it is like the other."""
+    """A spelling that was split off stays separate, although it is similar to the other."""
     bank = light.bank("b")
     told(bank, ("expense", "coffee", 1), ("expense", "work (coffee)", 2))
     bank.records.split("expense", "coffee", spellings=["work (coffee)"])
@@ -138,7 +138,7 @@ def test_what_somebody_parted_stays_apart(light: Hindsight) -> None:
 
 
 def test_a_merge_of_what_is_not_there_is_refused(light: Hindsight) -> None:
-    """The error says which name is unknown and where the names are; one category is not merged with itself."""
+    """The error names the unknown category and where to find the names; a category cannot be merged with itself."""
     bank = light.bank("b")
     told(bank, ("expense", "coffee", 1))
     with pytest.raises(
@@ -150,7 +150,7 @@ def test_a_merge_of_what_is_not_there_is_refused(light: Hindsight) -> None:
 
 
 def test_a_category_nobody_uses_any_more_is_gone(light: Hindsight) -> None:
-    """What was forgotten leaves no name behind, and the category comes back with the next record of it."""
+    """A forgotten category leaves no name behind, and is created again with its next record."""
     bank = light.bank("b")
     told(bank, ("expense", "therapy", 90))
     bank.forget(everything=True)
@@ -160,7 +160,7 @@ def test_a_category_nobody_uses_any_more_is_gone(light: Hindsight) -> None:
 
 
 def test_asking_for_what_the_bank_has_not_gives_nothing(light: Hindsight) -> None:
-    """An unknown category is no error: a bank without coffee spent 0 on it."""
+    """An unknown category is not an error: a bank without coffee spent 0 on it."""
     bank = light.bank("b")
     told(bank, ("expense", "coffee", 1))
     assert bank.records.list(category="tea") == []

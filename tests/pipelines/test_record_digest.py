@@ -1,4 +1,4 @@
-"""Exact figures of the records a question touches: beside the memories, and as the answer where there is no model."""
+"""Exact figures of the records that a question is about: in addition to memories, and as the answer without a model."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def bank(tmp_path: Path) -> Iterator[MemoryBank]:
 
 
 def filled(bank: MemoryBank, facts: Sequence[dict[str, Any]], **options: Any) -> MemoryBank:
-    """Retain each fact, said on the day it is of, unless the options name another."""
+    """Retain each fact on the day of its event, unless the options name another."""
     for place, each in enumerate(facts):
         said = {"role": "user", "content": each["what"], "id": f"m{place}"}
         day = options.pop("said_on", None) or each["occurred_start"] or "2025-06-02"
@@ -110,7 +110,7 @@ def test_figures_of_the_time_asked_about_are_exact(
 
 
 def test_a_digest_states_its_figures_goals_and_rows(bank: MemoryBank) -> None:
-    """Sum, count, mean, extremes, per day, for the time asked about; shorter times beside it; the goal; then every row."""
+    """Sum, count, mean, extremes and values per day for the requested time; shorter periods; the goal; then every row."""
     [digest] = digests(bank, "What does coffee come to this week?")
     assert digest.text.splitlines() == [
         "Records, seen on Sunday, 2025-06-15: expense records (coffee)",
@@ -157,7 +157,7 @@ def test_two_goals_for_one_thing_are_both_told(bank: MemoryBank) -> None:
 
 
 def test_what_lies_next_to_the_time_asked_about_is_named(bank: MemoryBank) -> None:
-    """Told on Monday of Sunday evening: it counts for the week before, and a reader is told that it was left out."""
+    """An event on Sunday evening that was mentioned on Monday belongs to the week before, and the digest says that it was left out."""
     filled(bank, [coffee("2025-06-08", 2.75)], said_on="2025-06-09")
     [digest] = digests(bank, "How much did I spend on coffee this week?")
     assert digest.asked is not None
@@ -199,7 +199,7 @@ def test_what_is_planned_is_named_and_not_counted(bank: MemoryBank) -> None:
 def test_absurd_values_are_summed_exactly_or_not_at_all(
     light: Hindsight, values: list[tuple[str, str]], told: str
 ) -> None:
-    """Currencies and units are never added together; a sum keeps every digit; what is no number leaves it open."""
+    """Currencies and units are never added together; a sum keeps every digit; text values make no sum."""
     bank = filled(
         light.bank("odd " + " ".join(map(" ".join, values))),
         [coffee(f"2025-06-{n:02}", *value) for n, value in enumerate(values, 1)],
@@ -251,7 +251,7 @@ def test_what_does_not_fit_is_cut_and_counted(light: Hindsight) -> None:
 
 
 def test_what_was_not_read_enters_no_figure(light: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of more records than are read a time is summed where all of it was read, and nothing else is said to be a sum."""
+    """If there are too many records, only periods that were read completely are summed, and nothing else is called a sum."""
     bank = filled(light.bank("many"), [coffee(f"2025-05-{day:02}", 1) for day in range(1, 29)])
     monkeypatch.setattr("hindsight_integrations.recall.record_digest.MOST_READ", 10)
     [digest] = digests(bank, "How much did I spend on coffee?")
@@ -310,7 +310,7 @@ def test_tasks_are_listed_without_those_that_are_done(bank: MemoryBank) -> None:
 
 
 def test_the_calendar_has_what_is_ahead_and_names_what_is_over(light: Hindsight) -> None:
-    """When it is cut, the next events stay; a question that names a time gets the events of that time."""
+    """If it is cut, the next events stay; a question that names a time gets the events of that time."""
     days = [*(f"2025-05-{day:02}" for day in range(1, 21)), *(f"2025-07-{day:02}" for day in range(1, 21))]
     bank = filled(
         light.bank("calendar"), [fact(day, f"Choir on {day}.", "event", f"choir {day}") for day in days]
@@ -334,7 +334,7 @@ def test_a_question_about_goals_lists_all_of_them(bank: MemoryBank) -> None:
 
 
 def test_a_digest_is_of_what_the_recall_may_see(bank: MemoryBank) -> None:
-    """Other users' records are in no row and no figure; ended ones are marked history, and nothing is added up over it."""
+    """Other users' records are in no row and no figure; ended ones are marked as history, and are not added up."""
     filled(bank, [coffee("2025-06-14", 9.99)], tags=["private"])
     assert figures(bank, "How much did I spend on coffee this week?", tags=["work"]).total == Decimal("12.95")
     last = bank.records.list(kind="expense", category="coffee")[-2]
@@ -369,7 +369,7 @@ def test_a_damaged_memory_leaves_its_category_without_figures(bank: MemoryBank, 
 
 
 def test_a_question_in_other_words_is_told_by_the_memories_it_finds(bank: MemoryBank) -> None:
-    """No word of it names the category; most of the memories that answer it best do."""
+    """No word of the question names the category; most of the best-matching memories have it."""
     runs = [f"User jogged {km} km along the river." for km in (4, 6, 8, 5)]
     filled(
         bank,
@@ -409,7 +409,7 @@ def test_a_forgotten_expense_does_not_enter(bank: MemoryBank) -> None:
     assert digest.asked.total == Decimal("14.15")
 
 
-def test_the_asynchronous_face_answers_alike(tmp_path: Path) -> None:
+def test_the_asynchronous_api_answers_alike(tmp_path: Path) -> None:
     async def answered() -> Reflection:
         async with AsyncHindsight.open(tmp_path / "engine", reranker=None, config=CONFIG) as hindsight:
             bank = await hindsight.bank("records")

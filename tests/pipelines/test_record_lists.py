@@ -1,4 +1,4 @@
-"""Lists in recall: whoever asks for tasks, appointments, goals, tastes or the amounts of a time gets all that hold."""
+"""Lists in recall: a question for tasks, appointments, goals, preferences or amounts returns all valid ones."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def bank(light: Hindsight) -> MemoryBank:
 def test_a_question_about_tasks_gets_all_open_ones_and_none_that_is_finished(
     bank: MemoryBank, question: str
 ) -> None:
-    """Whether the question names them or only resembles some of them, and however much has been said since."""
+    """Whether the question names tasks or is only similar to some, and however many memories were retained since."""
     tell(bank, map(task, TASKS))
     done = {"sources": ["2025-01-05/User has to tidy the cellar./1"], "change": "ends"}
     tell(bank, [{"what": "User tidied the cellar.", "changes": [done]}], "2025-02-01")
@@ -82,7 +82,7 @@ def test_a_question_about_tasks_gets_all_open_ones_and_none_that_is_finished(
 
 
 def test_the_calendar_begins_now_and_its_next_events_come_first(bank: MemoryBank) -> None:
-    """A year of appointments that are over does not hide the few that are ahead."""
+    """A year of past appointments does not hide the few future ones."""
     tell(bank, [event(f"dinner {number}", f"2025-{number % 11 + 1:02}-10") for number in range(40)])
     ahead = {"choir": "2026-01-20", "dentist": "2025-12-22", "audit": "2026-03-01"}
     tell(bank, [event(what, day) for what, day in ahead.items()], "2025-11-01")
@@ -94,7 +94,7 @@ def test_the_calendar_begins_now_and_its_next_events_come_first(bank: MemoryBank
 
 
 def test_a_request_gets_all_tastes_of_its_sort(bank: MemoryBank) -> None:
-    """Tastes of other sorts are not added."""
+    """Preferences of other kinds are not added."""
     films, tunes = (
         [
             fact(
@@ -150,7 +150,7 @@ def test_what_a_digest_lists_is_not_listed_again(bank: MemoryBank) -> None:
 
 @pytest.mark.parametrize("change", ["ends", "replaces"])
 def test_what_changed_five_times_shows_its_last_value_alone(bank: MemoryBank, change: str) -> None:
-    """A value that returns to an earlier one included; none of the values before it is served."""
+    """Even a value that returns to an earlier one; none of the previous values is returned."""
     sorts: dict[str, tuple[str, list[str]]] = {
         "goal": ("User spends at most {} EUR a week on coffee.", ["25", "40", "25", "60", "80", "30"]),
         "price": ("The piano lesson costs {} EUR.", ["31", "32", "33", "31", "35", "36"]),

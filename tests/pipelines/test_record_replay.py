@@ -1,4 +1,4 @@
-"""Record and replay in an engine: what a model did once, a memory does again without it."""
+"""Record and replay in an engine: recorded model answers rebuild the same memory without the model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ANSWER = "Bea sold it to Ines."
 
 
 def script() -> list[Any]:
-    """Prose first, then its repair: a sound fact, one with a part that cannot be read, and one that is none."""
+    """First prose, then its repair: a valid fact, one with an unreadable part, and an invalid one."""
     return ["Happily!", {"facts": [GOOD, HALF, BAD]}]
 
 
@@ -49,7 +49,7 @@ def used(opener: Opener, model: Any, light_config: HindsightConfig) -> tuple[Ret
 def test_a_memory_is_made_again_without_the_model(
     opener: Opener, light_config: HindsightConfig, tmp_path: Path
 ) -> None:
-    """Retain, its repair and reflect come out the same to the last id, cost and dropped part, from files alone."""
+    """Retain, its repair and reflect give the same ids, costs and dropped parts from files alone."""
     scripted = ScriptedModel([*script(), {"text": ANSWER, "based_on": ["1"]}])
     first = used(opener, RecordingModel(scripted, tmp_path), light_config)
     assert (first[0].created, len(first[0].dropped), scripted.calls) == (2, 2, 3)
@@ -60,10 +60,10 @@ def test_a_memory_is_made_again_without_the_model(
     assert names == ["answer", "extract_facts", "extract_facts"]
 
 
-def test_both_faces_replay_the_same(
+def test_both_apis_replay_the_same(
     opener: Opener, light_config: HindsightConfig, tmp_path: Path, clock: FrozenClock
 ) -> None:
-    """What one face recorded the other replays."""
+    """Recordings of one API can be replayed in the other."""
     scripted = ScriptedModel([*script(), {"text": ANSWER, "based_on": ["1"]}])
     result, text, _ = used(opener, RecordingModel(scripted, tmp_path), light_config)
 
@@ -84,7 +84,7 @@ def test_both_faces_replay_the_same(
 
 @pytest.mark.parametrize("on_failure", list(OnModelFailure))
 def test_a_missing_answer_stops_a_retain(opener: Opener, tmp_path: Path, on_failure: OnModelFailure) -> None:
-    """A test that asks what was never recorded fails, whatever a model's failure does; memory is as it was."""
+    """A retain without a recording fails, whatever `on_model_failure` says; memory is unchanged."""
     config = HindsightConfig(retain=RetainConfig(on_model_failure=on_failure))
     bank = opener(model=RecordedModel(tmp_path), config=config).bank("bea")
     with pytest.raises(MissingAnswer, match="extract_facts") as caught:
@@ -94,7 +94,7 @@ def test_a_missing_answer_stops_a_retain(opener: Opener, tmp_path: Path, on_fail
 
 
 def test_a_long_document_is_answered_by_hand(opener: Opener, tmp_path: Path) -> None:
-    """All passages that are asked about at once are there to be answered after one run, and then it is memory."""
+    """All passages that are requested concurrently are written in one run; answered, they become memories."""
     bank = opener(model=RecordedModel(tmp_path)).bank("bea")
     passages = [
         f"Chapter {number}. " + f"The boat number {number} was built of oak. " * 70 for number in "123"

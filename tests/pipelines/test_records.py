@@ -1,4 +1,4 @@
-"""Records: sums, counts and lists over memory are complete and exact."""
+"""Records: sums, counts and lists are complete and exact."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def bank(light: Hindsight) -> MemoryBank:
 
 
 def test_records_are_listed_in_order_of_time(bank: MemoryBank) -> None:
-    """Every record of a kind comes back, oldest first, whatever the case; undated ones where they were mentioned."""
+    """Every record of a kind is listed, oldest first, ignoring case; undated ones at their mention."""
     assert [e.memory.text for e in bank.records.list(kind="Expense")] == [
         what for what, _, r in ROWS if r["kind"] == "expense"
     ]
@@ -86,14 +86,14 @@ def test_records_are_listed_in_order_of_time(bank: MemoryBank) -> None:
     ],
 )
 def test_coffee_adds_up_exactly(bank: MemoryBank, how: str, value: Any) -> None:
-    """0.1 + 0.2 + 3.41 is 3.71 and not 3.7100000000000004, and the memories that entered come along."""
+    """0.1 + 0.2 + 3.41 is 3.71, not 3.7100000000000004, and the memories used are returned."""
     found = bank.records.aggregate(how, kind="expense", category="coffee")
     assert found.value == Decimal(value)
     assert len(found.units) == (1 if how == "last" else 3)
 
 
 def test_unlike_units_are_not_added(bank: MemoryBank) -> None:
-    """Dollars and euros together are refused with both named; one of them alone adds up."""
+    """Dollars and euros together raise an error that names both; one of them alone can be added up."""
     with pytest.raises(InvalidRequest, match="EUR, USD"):
         bank.records.aggregate("sum", kind="expense")
     found = bank.records.aggregate("sum", kind="expense", unit="USD")
@@ -101,7 +101,7 @@ def test_unlike_units_are_not_added(bank: MemoryBank) -> None:
 
 
 def test_text_is_counted_and_shown_but_not_added(bank: MemoryBank) -> None:
-    """A preference counts and can be the last one; in a sum it is left out, visibly."""
+    """A preference counts, and can be the last value; a sum leaves it out and says so."""
     assert bank.records.aggregate("count", kind="preference").value == 1
     assert bank.records.aggregate("last", kind="preference").value == "Alien"
     found = bank.records.aggregate("sum", kind="preference")
@@ -109,7 +109,7 @@ def test_text_is_counted_and_shown_but_not_added(bank: MemoryBank) -> None:
 
 
 def test_nothing_found_is_an_answer(bank: MemoryBank) -> None:
-    """Over no records the sum and count are 0, the others None; an unknown aggregation is named."""
+    """Without records the sum and count are 0, the others None; the error for an unknown aggregation names it."""
     assert [bank.records.aggregate(how, kind="steps").value for how in Aggregation] == [
         Decimal(0),
         Decimal(0),
@@ -123,7 +123,7 @@ def test_nothing_found_is_an_answer(bank: MemoryBank) -> None:
 
 
 def test_as_of_counts_what_was_known_then(bank: MemoryBank) -> None:
-    """Before anything was said there is nothing to add."""
+    """Before the first record there is nothing to add."""
     assert bank.records.aggregate("count", kind="expense", as_of="2025-06-07").value == 0
 
 
@@ -166,7 +166,7 @@ def test_a_record_erased_while_it_is_read_is_left_out(
 
 
 def test_only_what_the_tags_select_is_added_up(light: Hindsight) -> None:
-    """A sum over one user's memories has nothing of another's in it."""
+    """A sum over one user's memories contains nothing of another's."""
     bank = light.bank("shared")
     for n, (tags, value) in enumerate(((["ann"], "3"), (["bob"], "5"), ([], "7"), (["ann", "trip"], "11"))):
         record = {"kind": "expense", "category": "tea", "value": value, "unit": "USD"}
@@ -188,7 +188,7 @@ def test_only_what_the_tags_select_is_added_up(light: Hindsight) -> None:
 
 
 def test_each_record_of_a_memory_counts_once(light: Hindsight) -> None:
-    """Of a memory with three purchases and a to-do the sum takes the purchases that are meant, and lists it once."""
+    """From a memory with three purchases and a to-do, the sum uses the selected purchases, and lists the memory once."""
     bank = light.bank("errands")
     errands = [
         {"kind": "expense", "category": "tea", "value": 4, "unit": "EUR"},
@@ -207,7 +207,7 @@ def test_each_record_of_a_memory_counts_once(light: Hindsight) -> None:
 
 
 def test_words_for_a_kind_find_what_they_stored(light: Hindsight) -> None:
-    """Steps are a quantity; who stored them as "steps" finds them as "steps"."""
+    """Steps are a quantity; records stored as "steps" are found as "steps"."""
     bank = light.bank("walks")
     said = "Bob walked 9000 steps."
     record = {"kind": "steps", "value": 9000, "unit": "steps"}
@@ -221,7 +221,7 @@ Stated = tuple[str, str, Any, str]
 
 
 def told(bank: MemoryBank, *records: Stated, day: int = 1) -> None:
-    """Retain a message a record, a minute apart."""
+    """Retain one message per record, a minute apart."""
     for minute, (kind, category, value, unit) in enumerate(records):
         said = f"On {day} June, {minute}: {kind} {category} {value} {unit}"
         moment = datetime(2025, 6, day, 9, minute, tzinfo=UTC)
@@ -231,7 +231,7 @@ def told(bank: MemoryBank, *records: Stated, day: int = 1) -> None:
 
 
 def test_an_entry_says_what_when_and_where_it_stands(light: Hindsight) -> None:
-    """Each record comes with its memory and its moment, of a memory with several records each on its own."""
+    """Each record has its memory and its time; of a memory with several records, each is listed separately."""
     bank = light.bank("list")
     said = "Bob bought tea and bread on 2 June."
     records = [
@@ -249,7 +249,7 @@ def test_an_entry_says_what_when_and_where_it_stands(light: Hindsight) -> None:
 
 
 def test_one_category_in_many_spellings_is_one_sum(light: Hindsight) -> None:
-    """Coffee is coffee however it was stated, the sum says which spellings entered, and beans are not in it."""
+    """All spellings of coffee are summed, the sum lists the spellings used, and beans are not included."""
     bank = light.bank("coffee")
     told(
         bank,
@@ -283,7 +283,7 @@ def test_steps_are_one_sum_whatever_they_were_called(light: Hindsight) -> None:
 
 
 def test_compatible_units_are_converted_and_the_answer_says_so(light: Hindsight) -> None:
-    """Two runs in kilometres and one in miles are a sum in kilometres, exact, with the miles named."""
+    """Two runs in kilometres and one in miles give a sum in kilometres, exact, and miles are named."""
     bank = light.bank("runs")
     runs: list[Stated] = [
         ("distance", "run", 5, "km"),
@@ -300,7 +300,7 @@ def test_compatible_units_are_converted_and_the_answer_says_so(light: Hindsight)
 
 
 def test_two_currencies_in_one_value_enter_no_sum(light: Hindsight) -> None:
-    """Nobody can say what "3 USD or 2.80 EUR" adds: it stays text, is left out, and the answer shows it."""
+    """ "3 USD or 2.80 EUR" stays text, is left out of the sum, and the answer shows it."""
     bank = light.bank("both")
     told(bank, ("expense", "tea", 4, "USD"), ("expense", "tea", "3 USD or 2.80 EUR", ""))
     found = bank.records.aggregate("sum", kind="expense", category="tea")
@@ -309,7 +309,7 @@ def test_two_currencies_in_one_value_enter_no_sum(light: Hindsight) -> None:
 
 
 def test_what_is_of_no_kind_is_left_out_unless_it_is_named(light: Hindsight) -> None:
-    """A number nobody can class does not creep into a sum over everything; the answer lists its memory."""
+    """A number without a kind is not added to a sum over everything; the answer lists its memory."""
     bank = light.bank("other")
     told(bank, ("quantity", "pages", 30, "pages"), ("zodiac number", "", 7, "pages"))
     found = bank.records.aggregate("sum", unit="pages")
@@ -319,7 +319,7 @@ def test_what_is_of_no_kind_is_left_out_unless_it_is_named(light: Hindsight) -> 
 
 
 def test_what_no_longer_holds_is_listed_on_request_alone(light: Hindsight) -> None:
-    """A record in a closed memory enters no sum; what was believed before still can be asked for."""
+    """A record in a closed memory is in no sum; earlier values can still be requested."""
     bank = light.bank("closed")
     told(bank, ("task", "", "call the plumber", ""))
     later = datetime(2025, 6, 3, tzinfo=UTC)
@@ -339,7 +339,7 @@ def test_what_no_longer_holds_is_listed_on_request_alone(light: Hindsight) -> No
 
 @given(st.lists(st.decimals(-(10**6), 10**6, places=2), max_size=30))
 def test_a_sum_is_the_sum(values: list[Decimal]) -> None:
-    """Whatever the values and their order, nothing is lost to arithmetic or to units of one measure."""
+    """For any values in any order, neither arithmetic nor unit conversion loses anything."""
     units = ("min", "h")
     entries = [
         RecordEntry(
@@ -354,7 +354,7 @@ def test_a_sum_is_the_sum(values: list[Decimal]) -> None:
 
 
 def test_an_item_of_a_document_is_restored_alone_and_with_its_document(light: Hindsight) -> None:
-    """Restoring the document brings back no item that was removed before it ended; that one is restored by its own id."""
+    """Restoring the document does not restore an item that was removed before the document ended; that one is restored by its own id."""
     bank = light.bank("agenda")
     items = [{"kind": "document_item", "value": value} for value in ("order chairs", "book a room")]
     facts: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""`open(redact=...)`: what must not be stored reaches neither the model nor the ledger."""
+"""`open(redact=...)`: redacted text reaches neither the model nor the ledger."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def hide_cards(text: str) -> str:
 
 
 def test_a_redacted_text_is_in_no_file_and_no_prompt(tmp_path: Path, light_config: HindsightConfig) -> None:
-    """Messages, documents, given facts, their context and edits are redacted before anything is done with them."""
+    """Messages, documents, given facts, their context and edits are redacted first."""
     model = ScriptedModel(script=[{"facts": [{"what": "Ann has a [card].", "sources": ["m1"]}]}] * 4)
     with Hindsight.open(
         tmp_path, model=model, redact=hide_cards, reranker=None, config=light_config

@@ -1,4 +1,4 @@
-"""Agentic reflections over a real bank with a scripted model: what it may do, and what becomes of what it does wrong."""
+"""Agentic reflections on a real bank with a scripted model: allowed steps, and the consequences of wrong ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def final(text: str, *based_on: str) -> dict[str, Any]:
 
 @pytest.fixture
 def ask(opener: Callable[..., Hindsight], light_config: Any) -> Callable[..., Any]:
-    """Makes a bank that knows of Ann, whose model follows a script."""
+    """Create a bank with memories of Ann, whose model follows a script."""
 
     def made(script: Any) -> tuple[MemoryBank, ScriptedModel]:
         model = ScriptedModel(script)
@@ -61,13 +61,13 @@ Ask = Callable[..., tuple[MemoryBank, ScriptedModel]]
 
 
 def number_of(messages: list[BaseMessage], text: str) -> str:
-    """The number under which a memory was shown."""
+    """The number with which a memory was shown."""
     lines = "\n".join(str(message.text) for message in messages).splitlines()
     return next(line[1 : line.index("]")] for line in lines if line.endswith(text) and line.startswith("["))
 
 
 def citing(text: str) -> Answering:
-    """A model that answers at once and cites the memory of this text."""
+    """A model that answers at once and cites the memory with this text."""
     return lambda messages: answer("A bakery in Brenna.", number_of(messages, text))
 
 
@@ -76,7 +76,7 @@ def reflected(bank: MemoryBank, question: str = QUESTION, **options: Any) -> Any
 
 
 def test_an_easy_question_takes_one_call(ask: Ask) -> None:
-    """What plain recall found comes with the question; the answer cites it, down to what was said."""
+    """The results of a plain recall come with the question; the answer cites them, down to the source messages."""
     bank, model = ask(citing("opened a bakery in Brenna."))
     found = reflected(bank)
     assert (found.text, found.calls, model.calls, found.steps) == ("A bakery in Brenna.", 1, 1, ())
@@ -88,7 +88,7 @@ def test_an_easy_question_takes_one_call(ask: Ask) -> None:
 
 
 def test_a_conversation_only_grows(ask: Ask) -> None:
-    """Each call begins with all that was sent before it, to the byte, so that services cache it."""
+    """Each call begins with everything that was sent before it, to the byte, so that services cache it."""
     bank, model = ask(
         [
             step("chronology", start="2024-05-01", end="2024-05-31"),
@@ -107,7 +107,7 @@ def test_a_conversation_only_grows(ask: Ask) -> None:
 
 
 def test_a_step_comes_back_in_the_form_it_is_written_in(ask: Ask) -> None:
-    """What the conversation shows of a call is what the schema wants of the next one, whatever form the model wrote."""
+    """The conversation shows a call in the form that the schema requires, whatever form the model wrote."""
     bank, model = ask([step("records", kind="expense", end=None), answer()])
     reflected(bank)
     said = json.loads(str(model.prompts[1][2].text))
@@ -131,7 +131,7 @@ def test_a_step_comes_back_in_the_form_it_is_written_in(ask: Ask) -> None:
     ],
 )
 def test_arguments_are_read_in_any_form(arguments: Any) -> None:
-    """A list of names and values, an object, objects in a list, an object as text; null is left out."""
+    """A list of names and values, an object, objects in a list, an object as text; null is omitted."""
     given = {"tool": "records", "arguments": arguments, "answer": {"text": ""}}
     read = ReflectStepAnswer.model_validate(given)
     assert (read.given, read.answer) == ({"kind": "expense"}, None)
@@ -143,7 +143,7 @@ def test_arguments_are_read_in_any_form(arguments: Any) -> None:
 
 
 def test_the_calls_left_are_said_where_they_change(ask: Ask) -> None:
-    """With the question and each result, never in the system message, which is the same for all efforts."""
+    """The number is in the question and each result, never in the system message, which is the same for all budgets."""
     calls = [step("recall", query="oven"), step("recall"), answer()]
     bank, model = ask(calls)
     reflected(bank, budget="low")
@@ -156,7 +156,7 @@ def test_the_calls_left_are_said_where_they_change(ask: Ask) -> None:
 
 
 def test_the_rules_say_how_a_step_is_written(ask: Ask) -> None:
-    """The example is a step by the schema, and the form, the complete tools and the names are told of."""
+    """The example is a step that matches the schema, and the form, the complete tools and the names are described."""
     bank, model = ask([answer()])
     reflected(bank)
     rules = str(model.prompts[0][0].text)
@@ -174,7 +174,7 @@ def test_the_rules_say_how_a_step_is_written(ask: Ask) -> None:
 
 
 def test_what_a_tool_found_can_be_cited(ask: Ask) -> None:
-    """Numbers run on over results: a memory that recall did not show is cited by the number a tool gave it."""
+    """Numbers continue across results: a memory that recall did not show is cited by the number from a tool."""
     sought: list[str] = []
 
     def script(messages: list[BaseMessage]) -> Reply:
@@ -189,7 +189,7 @@ def test_what_a_tool_found_can_be_cited(ask: Ask) -> None:
 
 
 def test_an_endless_loop_ends_in_an_answer(ask: Ask) -> None:
-    """A model that would look things up for ever is made to answer after ten tools; low effort stops after five."""
+    """A model that would call tools forever must answer after ten tools, with a low budget after five."""
     for budget, most in (("low", 5), ("mid", 10), ("high", 10)):
         calls = iter(range(100))
 
@@ -204,7 +204,7 @@ def test_an_endless_loop_ends_in_an_answer(ask: Ask) -> None:
 
 
 def test_a_model_that_never_answers_is_an_error(ask: Ask) -> None:
-    """Where even the last turn gives no answer nothing is made up, and nothing is stored."""
+    """If even the last turn gives no answer, an error is raised, and nothing is stored."""
     bank, model = ask(lambda messages: step("recall", query=f"bakery {len(messages)}"))
     before = bank.count()
     with pytest.raises(MalformedOutput):
@@ -214,7 +214,7 @@ def test_a_model_that_never_answers_is_an_error(ask: Ask) -> None:
 
 
 def test_the_same_call_again_ends_in_an_answer(ask: Ask) -> None:
-    """A model that repeats itself is told so and has to answer."""
+    """A model that repeats a call is told so and must answer."""
     again = step("recall", query="bakery")
     bank, model = ask([again, again, final("A bakery.", "1")])
     found = reflected(bank)
@@ -224,7 +224,7 @@ def test_the_same_call_again_ends_in_an_answer(ask: Ask) -> None:
 
 
 def test_two_wrong_calls_in_a_row_end_in_an_answer(ask: Ask) -> None:
-    """An unknown tool and wrong arguments are told to the model; after two of them it has to answer."""
+    """An unknown tool and wrong arguments are reported to the model; after two of them it must answer."""
     bank, model = ask(
         [step("forget", everything=True), step("recall", question="bakery"), final("A bakery.", "1")]
     )
@@ -237,7 +237,7 @@ def test_two_wrong_calls_in_a_row_end_in_an_answer(ask: Ask) -> None:
 
 
 def test_one_wrong_call_is_mended(ask: Ask) -> None:
-    """After a wrong call the model may go on, and a sound one makes good for it."""
+    """After one wrong call the model may continue, and a valid one resets the count."""
     wrong, sound = step("recall"), step("recall", query="bakery")
     bank, _ = ask([wrong, sound, step("recall", types=["x"]), answer("A bakery.", "1")])
     assert [bool(each.problem) for each in reflected(bank).steps] == [True, False, True]
@@ -245,7 +245,7 @@ def test_one_wrong_call_is_mended(ask: Ask) -> None:
 
 @pytest.mark.promise("An answer cites only what the model was shown.")
 def test_invented_numbers_are_sent_back(ask: Ask) -> None:
-    """An answer that cites what was not shown is asked for again; what is still wrong then is left out."""
+    """An answer that cites numbers that were not shown is requested again; remaining ones are left out."""
     bank, model = ask([answer("A bakery.", "1", "77"), answer("A bakery.", "1")])
     found = reflected(bank)
     assert (len(found.based_on), found.calls) == (1, 2)
@@ -256,7 +256,7 @@ def test_invented_numbers_are_sent_back(ask: Ask) -> None:
 
 
 def test_results_cannot_fill_the_context(ask: Ask) -> None:
-    """With results that cost more than the reflection allows the model has to answer."""
+    """When the results exceed the reflection's token limit, the model must answer."""
 
     def script(messages: list[BaseMessage]) -> Reply:
         if "no tool can be called any more" in str(messages[-1].text):
@@ -270,14 +270,14 @@ def test_results_cannot_fill_the_context(ask: Ask) -> None:
 
 
 def test_a_step_that_cannot_be_read_ends_in_an_answer(ask: Ask) -> None:
-    """A model that cannot write steps is asked for the answer alone."""
+    """A model that cannot write steps is asked for the answer only."""
     bank, model = ask(["I would rather look it up."] * 3 + [final("A bakery.", "1")])
     assert reflected(bank).text == "A bakery."
     assert model.calls == 4
 
 
 def test_the_callers_own_tools_are_offered_and_may_fail(ask: Ask) -> None:
-    """A tool of the application is listed, called, and its error is a result; its result is data between markers."""
+    """A tool of the application is listed and called; its error is a result, and its result is data between markers."""
 
     def weather(place: str) -> str:
         """The weather of a place."""
@@ -297,7 +297,7 @@ def test_the_callers_own_tools_are_offered_and_may_fail(ask: Ask) -> None:
 
 @pytest.mark.parametrize("name", ["recall", "answer"])
 def test_a_name_that_is_taken_is_refused(ask: Ask, name: str) -> None:
-    """The caller's tool may not stand in for one of memory's."""
+    """The caller's tool may not replace a memory tool."""
 
     def tool() -> str:
         return "x"
@@ -315,7 +315,7 @@ def test_a_name_that_is_taken_is_refused(ask: Ask, name: str) -> None:
     "A reflection reads only memories within its tags, its `as_of` time and its time window, whatever the model asks for."
 )
 def test_tags_and_moment_hold_for_every_tool(ask: Ask) -> None:
-    """Nothing beyond the reflection's tags and moment reaches the model, whatever it asks for."""
+    """The model sees nothing beyond the reflection's tags and `as_of`, whatever it requests."""
     calls = [
         step("recall", query="Where is the key?"),
         step("chronology", start="2020-01-01", end="2030-01-01"),
@@ -341,14 +341,14 @@ def test_tags_and_moment_hold_for_every_tool(ask: Ask) -> None:
 
 
 class Opened(BaseModel):
-    """What a caller wants to know."""
+    """A caller's schema."""
 
     what: str
     year: int = Field(ge=2000)
 
 
 def test_an_answer_comes_in_the_callers_form(ask: Ask) -> None:
-    """The typed form is made of the finished answer and what it stands on."""
+    """The structured answer is made from the finished answer and its sources."""
     bank, model = ask([answer("A bakery.", "1"), {"what": "a bakery", "year": 2024}])
     found = reflected(bank, response_schema=Opened)
     assert found.structured == Opened(what="a bakery", year=2024)
@@ -357,7 +357,7 @@ def test_an_answer_comes_in_the_callers_form(ask: Ask) -> None:
 
 
 def test_a_form_that_no_answer_fits_is_an_error(ask: Ask) -> None:
-    """It is asked for three times, then refused; nothing is stored."""
+    """It is requested three times, then rejected; nothing is stored."""
     bank, model = ask([answer("A bakery.", "1"), *[{"what": "a bakery", "year": 3}] * 3])
     with pytest.raises(MalformedOutput, match="year"):
         reflected(bank, response_schema=Opened)
@@ -366,7 +366,7 @@ def test_a_form_that_no_answer_fits_is_an_error(ask: Ask) -> None:
 
 
 def test_opinions_come_of_an_answer_in_steps(ask: Ask) -> None:
-    """An agentic answer's opinions are found by a call of their own; a spoiled one is sent back, then refused."""
+    """An agentic answer's opinions are extracted by a separate call; an invalid one is returned for repair, then refused."""
     view = "I think Ann Lee has courage because she opened a bakery in Brenna."
     held = {
         "opinion": view,
@@ -391,7 +391,7 @@ def test_opinions_come_of_an_answer_in_steps(ask: Ask) -> None:
 
 
 def test_a_retried_reflection_forms_nothing_twice(ask: Ask) -> None:
-    """Under the same operation the same opinions stand, whatever the model says the second time."""
+    """With the same operation the same opinions are reported, whatever the model answers the second time."""
     views = iter(["courage", "patience", "luck"])
 
     def script(messages: list[BaseMessage]) -> Reply:
@@ -412,7 +412,7 @@ def test_a_retried_reflection_forms_nothing_twice(ask: Ask) -> None:
 
 @pytest.mark.parametrize("lookup", [{"words": "clay jar"}, None])
 def test_what_is_taken_from_quoted_words_is_forgotten_with_them(ask: Ask, lookup: Any) -> None:
-    """An opinion that has something from the source of a memory stands on that memory, whether it cites it or not."""
+    """An opinion that uses the source text of a memory is based on the memory, whether it cites it or not."""
     view = "I think Ann Lee is careful because her cousin Ottilie owns a clay jar."
 
     def script(messages: list[BaseMessage]) -> Reply:
@@ -440,7 +440,7 @@ def test_what_is_taken_from_quoted_words_is_forgotten_with_them(ask: Ask, lookup
 
 
 def test_what_only_a_withdrawn_turn_says_makes_no_opinion(ask: Ask) -> None:
-    """Words of which no memory holds can be told as history, and carry no opinion: nothing would end it with them."""
+    """Text without a valid memory can be told as history, but no opinion is based on it, because nothing would end it."""
     view = "I think Ann Lee is daring because she dreams of a second bakery in Ravenshall."
 
     def script(messages: list[BaseMessage]) -> Reply:

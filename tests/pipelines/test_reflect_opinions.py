@@ -1,4 +1,4 @@
-"""Opinions that reflect forms: what is kept, what becomes evidence, what is refused (paper sections 5.4 and 6.1)."""
+"""Opinions formed by reflect: stored, used as evidence, or refused (paper sections 5.4 and 6.1)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def relation(kind: str, strength: str = "strong", new: int = 1, held: int = 1) -
 
 
 def number_of(model: ScriptedModel, text: str) -> str:
-    """Under which number the last answer's prompt showed a memory."""
+    """The number of a memory in the last answer's prompt."""
     prompt = next(each for each in reversed(model.prompts) if "<<<MEMORIES" in str(each[1].content))
     (line,) = [line for line in str(prompt[1].content).splitlines() if text in line]
     return line[1 : line.index("]")]
@@ -104,7 +104,7 @@ def outcomes(changes: tuple[OpinionChange, ...]) -> list[OpinionOutcome]:
 def test_each_profile_forms_its_own_opinion_of_the_same_facts(
     bank: MemoryBank, model: ScriptedModel, profile: BankProfile, text: str, confidence: float
 ) -> None:
-    """Figure 5 and earlier paper 11.1: told who it is, shown the same facts; its opinion is kept with all that belongs to it."""
+    """Figure 5 and earlier paper 11.1: the model gets its character and the same facts; its opinion is stored completely."""
     bank.profile.set(profile)
     model.script.append(answer(opinion(text, confidence, ["1", "4"])))
     reflection = bank.reflect(QUESTION)
@@ -148,7 +148,7 @@ SPOILED = {
 def test_a_spoiled_opinion_goes_back_with_the_reason_and_is_mended(
     bank: MemoryBank, model: ScriptedModel, spoiled: dict[str, Any]
 ) -> None:
-    """Whatever is wrong with it: the model is told so, and what it makes of it then is kept."""
+    """Whatever is wrong, the model gets the reason, and its repaired opinion is stored."""
     model.script += [answer(spoiled), answer(opinion())]
     reflection = bank.reflect(QUESTION)
     assert reflection.calls == 2
@@ -161,7 +161,7 @@ def test_a_spoiled_opinion_goes_back_with_the_reason_and_is_mended(
 def test_an_opinion_that_stays_spoiled_is_refused_and_the_answer_kept(
     bank: MemoryBank, model: ScriptedModel, spoiled: dict[str, Any]
 ) -> None:
-    """The sound one beside it is formed; of the other nothing is stored, and the reason is told."""
+    """The valid opinion of the answer is formed; the other is not stored, and the reason is reported."""
     model.script += [answer(spoiled, opinion(RISK, based_on=["4"]))] * 3
     before = bank.count()
     reflection = bank.reflect(QUESTION)
@@ -174,7 +174,7 @@ def test_an_opinion_that_stays_spoiled_is_refused_and_the_answer_kept(
 
 
 def test_what_cannot_be_read_of_an_opinion_costs_no_answer(bank: MemoryBank, model: ScriptedModel) -> None:
-    """Parts that are missing or of another kind, and opinions that are none at all."""
+    """Missing or invalid parts, and values that are not opinions, do not affect the answer."""
     model.script += [answer({"opinion": 5}, {}, opinion(based_on="1", entities=None)) | {"opinions": [
         {"opinion": 5}, {}, opinion(based_on="1", entities=None), "I think so", None]}] * 3  # fmt: skip
     reflection = bank.reflect(QUESTION)
@@ -182,7 +182,7 @@ def test_what_cannot_be_read_of_an_opinion_costs_no_answer(bank: MemoryBank, mod
 
 
 def test_the_same_reflection_fifty_times_is_one_opinion(bank: MemoryBank, model: ScriptedModel) -> None:
-    """In the same words from the same facts: known, without a call to compare, and its confidence is what it was."""
+    """In the same words from the same facts: it is known without a comparison, and its confidence does not change."""
     model.script += [answer(opinion(based_on=["1", "2"]))] * 50
     first, *again = (bank.reflect(QUESTION) for _ in range(50))
     assert outcomes(first.opinions) == [OpinionOutcome.FORMED]
@@ -194,7 +194,7 @@ def test_the_same_reflection_fifty_times_is_one_opinion(bank: MemoryBank, model:
 
 
 def test_a_retry_under_its_operation_forms_nothing_twice(bank: MemoryBank, model: ScriptedModel) -> None:
-    """Whatever the model writes the second time: the outcome is that of the first, by name; also where nothing was formed."""
+    """Whatever the model answers the second time, the outcome is that of the first, even if nothing was formed."""
     model.script += [
         answer(opinion()),
         answer(opinion(RISK, based_on=["4"])),
@@ -211,7 +211,7 @@ def test_a_retry_under_its_operation_forms_nothing_twice(bank: MemoryBank, model
 
 
 def test_the_same_belief_in_other_words_is_no_twin(bank: MemoryBank, model: ScriptedModel) -> None:
-    """Compared by one call; the fact it was not formed with reinforces it, and only once."""
+    """One call compares them; a fact with which the opinion was not formed reinforces it, once."""
     other = opinion("I believe remote work is a gain, as it saves people an hour a day.", 0.6, ["1", "3"])
     model.script += [answer(opinion()), answer(other), {"relations": [relation("same")]}]
     bank.reflect(QUESTION)
@@ -229,7 +229,7 @@ def test_the_same_belief_in_other_words_is_no_twin(bank: MemoryBank, model: Scri
 def test_a_refinement_takes_the_place_of_the_wording(
     bank: MemoryBank, model: ScriptedModel, clock: FrozenClock
 ) -> None:
-    """The opinion keeps its id and its log, recall finds the new words now and the old ones then."""
+    """The opinion keeps its id and log; recall finds the new words now and the old ones with an earlier `as_of`."""
     narrower = opinion(
         "I think remote work is a gain for those who have mentors, because it lacks those of an office.",
         0.6,
@@ -252,7 +252,7 @@ def test_a_refinement_takes_the_place_of_the_wording(
 def test_an_opposite_opinion_counts_against_the_one_held(
     bank: MemoryBank, model: ScriptedModel, strength: str, confidence: float, text: str
 ) -> None:
-    """Its fact contradicts or weakens the belief; only strong contradiction changes the words. Nobody holds both."""
+    """Its fact contradicts or weakens the opinion; only a strong contradiction changes the wording. Both are never held."""
     model.script += [answer(opinion()), answer(opinion(RISK, based_on=["4"]))]
     model.script.append({"relations": [relation("opposes", strength)]})
     bank.reflect(QUESTION)
@@ -262,7 +262,7 @@ def test_an_opposite_opinion_counts_against_the_one_held(
 
 
 def test_a_different_opinion_is_formed_beside_it(bank: MemoryBank, model: ScriptedModel) -> None:
-    """Compared, found to be about another side of the matter, and kept."""
+    """It is compared, concerns another aspect, and is stored."""
     model.script += [
         answer(opinion()),
         answer(opinion(RISK, based_on=["4"])),
@@ -286,7 +286,7 @@ def test_a_different_opinion_is_formed_beside_it(bank: MemoryBank, model: Script
 def test_what_cannot_be_compared_is_not_kept_and_the_answer_is(
     bank: MemoryBank, model: ScriptedModel, replies: list[Any]
 ) -> None:
-    """A model that fails at the comparison, or leaves the pair out: no twin can come of it."""
+    """If the model fails at the comparison, or omits the pair, the opinion is not stored, so that there is no duplicate."""
     model.script += [answer(opinion()), answer(opinion(RISK, based_on=["4"])), *replies]
     bank.reflect(QUESTION)
     reflection = bank.reflect(QUESTION)
@@ -296,7 +296,7 @@ def test_what_cannot_be_compared_is_not_kept_and_the_answer_is(
 
 
 def test_an_opinion_said_twice_in_an_answer_is_one(bank: MemoryBank, model: ScriptedModel) -> None:
-    """The second is known, by the id of the first."""
+    """The second one is reported as known, with the id of the first."""
     model.script.append(answer(opinion(), opinion(based_on=["2"])))
     first, second = bank.reflect(QUESTION).opinions
     assert (first.outcome, second.outcome) == (OpinionOutcome.FORMED, OpinionOutcome.KNOWN)
@@ -304,7 +304,7 @@ def test_an_opinion_said_twice_in_an_answer_is_one(bank: MemoryBank, model: Scri
 
 
 def test_tags_are_those_of_the_grounds(bank: MemoryBank, model: ScriptedModel) -> None:
-    """Untagged memories count for nothing in it; memories of two circles make no opinion that either could read."""
+    """Untagged memories do not count; memories with two sets of tags give no opinion that readers of either could see."""
     retain(bank, "Ana says remote work made her lonely.", tags=["team:red"])
     retain(bank, "Bo says remote work made him rich.", tags=["team:blue"])
     model.script.append(answer())
@@ -326,7 +326,7 @@ def test_tags_are_those_of_the_grounds(bank: MemoryBank, model: ScriptedModel) -
 def test_forgetting_reaches_what_an_opinion_took_without_citing_it(
     bank: MemoryBank, model: ScriptedModel
 ) -> None:
-    """It names Quillon, whom only a memory it does not cite names; with that memory the opinion goes."""
+    """The opinion mentions Quillon, whom only an uncited memory names; it is erased with that memory."""
     unit = retain(bank, "Quillon left the firm over remote work.")
     model.script.append(
         answer(opinion("I think remote work is a risk because Quillon left over it.", based_on=["1"]))
@@ -340,7 +340,7 @@ def test_forgetting_reaches_what_an_opinion_took_without_citing_it(
 
 
 def test_beliefs_are_shown_as_beliefs_and_never_cited(bank: MemoryBank, model: ScriptedModel) -> None:
-    """In a block of their own with how firmly they are held; an answer that cites one is sent back."""
+    """They are in a separate block with their confidence; an answer that cites one is returned for repair."""
     model.script += [answer(opinion()), answer(based_on=["B1"]), answer()]
     bank.reflect(QUESTION)
     reflection = bank.reflect(QUESTION)
@@ -355,7 +355,7 @@ def test_beliefs_are_shown_as_beliefs_and_never_cited(bank: MemoryBank, model: S
 def test_facts_that_come_while_the_answer_is_made_are_assessed(
     bank: MemoryBank, model: ScriptedModel
 ) -> None:
-    """The opinion did not exist when they were retained: its formation enqueues their assessment."""
+    """The opinion did not exist when they were retained, so its formation enqueues their assessment."""
 
     def reply(_: Any) -> Any:
         retain(bank, "A firm ended remote work after a bad year.")
@@ -372,7 +372,7 @@ def test_facts_that_come_while_the_answer_is_made_are_assessed(
 def test_no_opinions_are_formed_where_none_may_be(
     bank: MemoryBank, model: ScriptedModel, clock: FrozenClock
 ) -> None:
-    """Asked as of then, as somebody else, or told not to: the answer comes, nothing is stored, and none is looked at."""
+    """With `as_of`, with another profile, or if disabled: the answer is given, nothing is stored or compared."""
     model.script += [answer(opinion("Nonsense"))] * 3
     revision = bank.asynchronous._context.ledger.revision("mira")
     for reflection in (
@@ -392,7 +392,7 @@ def test_no_opinions_are_formed_where_none_may_be(
 def test_a_memory_forgotten_while_the_answer_is_made_leaves_no_opinion(
     bank: MemoryBank, model: ScriptedModel
 ) -> None:
-    """Nothing is worded from what is gone."""
+    """No opinion is based on an erased memory."""
     unit = bank.recall("commute").units[0].unit.id
 
     def reply(_: Any) -> Any:
@@ -408,10 +408,10 @@ def test_a_memory_forgotten_while_the_answer_is_made_leaves_no_opinion(
 def test_an_embedder_that_fails_at_an_opinion_costs_no_answer(
     opener: Opener, light_config: HindsightConfig, model: ScriptedModel
 ) -> None:
-    """The answer was there before: it comes, and of the opinion the reason is told."""
+    """The answer is returned, and the reason for the missing opinion is reported."""
 
     class Failing(HashEmbedder):
-        """Fails at opinions."""
+        """Fails for opinions."""
 
         def embed_documents(self, texts: Sequence[str]) -> Matrix:
             if any("I think" in text for text in texts):
@@ -432,7 +432,7 @@ def test_an_embedder_that_fails_at_an_opinion_costs_no_answer(
 def test_reflections_at_once_form_one_opinion(
     bank: MemoryBank, model: ScriptedModel, operation: str | None
 ) -> None:
-    """Eight of the same at the same time: one forms it, the others find it formed."""
+    """Eight equal reflections at the same time: one forms the opinion, the others report it as known."""
     model.script = [answer(opinion())] * 8
 
     async def all_at_once() -> list[Reflection]:
@@ -448,7 +448,7 @@ def test_reflections_at_once_form_one_opinion(
 
 
 def test_the_same_words_for_other_readers_are_another_opinion(bank: MemoryBank, model: ScriptedModel) -> None:
-    """Reached again from memories of one circle alone: kept beside the first, and with that circle's tags."""
+    """Formed again from memories with certain tags only, it is stored separately with these tags."""
     retain(bank, "The red team says remote work removes the commute.", tags=["team:red"])
     model.script.append(answer())
     bank.reflect(QUESTION)
@@ -462,10 +462,10 @@ def test_the_same_words_for_other_readers_are_another_opinion(bank: MemoryBank, 
 def test_two_opinions_of_an_answer_that_are_much_alike_are_two_where_they_say_other_things(
     opener: Opener, light_config: HindsightConfig, model: ScriptedModel
 ) -> None:
-    """Even to an embedder that tells no two texts apart: what is denied is another opinion."""
+    """Even if an embedder cannot distinguish the texts, a negation is another opinion."""
 
     class Alike(HashEmbedder):
-        """All texts are one to it."""
+        """Gives all texts the same vector."""
 
         def embed_documents(self, texts: Sequence[str]) -> Matrix:
             return super().embed_documents(["the same"] * len(texts))

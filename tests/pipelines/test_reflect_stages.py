@@ -1,4 +1,4 @@
-"""A reflection taken stage by stage is `bank.reflect`: the same answers, opinions, evidence and calls; it may rest in between."""
+"""A reflection in stages is equal to `bank.reflect`: answers, opinions, evidence and calls; it can pause in between."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Opener = Callable[..., Hindsight]
 
 
 def staged(bank: MemoryBank, question: str = QUESTION, **options: Any) -> dict[str, Any]:
-    """All stages, with what lies between them written to JSON and read again each time."""
+    """All stages, with the state written to JSON and read again each time."""
     stages = bank.reflect_stages
 
     def at_rest(state: dict[str, Any]) -> Any:
@@ -52,8 +52,8 @@ def staged(bank: MemoryBank, question: str = QUESTION, **options: Any) -> dict[s
 
 
 @pytest.mark.parametrize("strategy", list(SCRIPTS))
-def test_the_stages_are_the_verb(opener: Opener, light_config: HindsightConfig, strategy: str) -> None:
-    """Two questions, the second moving what the first formed: text, citations, opinions, evidence, prompts and costs."""
+def test_the_stages_are_the_method(opener: Opener, light_config: HindsightConfig, strategy: str) -> None:
+    """Two questions, the second of which changes the first one's opinion: text, citations, opinions, evidence, prompts and costs are equal."""
     script = [reply for replies in SCRIPTS[strategy] for reply in replies]
     models = [ScriptedModel(script), ScriptedModel(script)]
     banks = [remembering(opener, light_config, model) for model in models]
@@ -83,7 +83,7 @@ def test_the_stages_are_the_verb(opener: Opener, light_config: HindsightConfig, 
 
 
 def test_each_state_names_the_stage_that_comes_next(opener: Opener, light_config: HindsightConfig) -> None:
-    """Whoever follows "next" takes the same steps, and no stage alters the state it was given."""
+    """A caller that follows "next" takes the same steps, and no stage modifies the state that it was given."""
     for strategy, (first, _) in SCRIPTS.items():
         stages = remembering(opener, light_config, first).reflect_stages
         taken, state = [], stages.recall(QUESTION, strategy=strategy)
@@ -100,7 +100,7 @@ def test_each_state_names_the_stage_that_comes_next(opener: Opener, light_config
 
 
 def test_what_a_decision_would_move_is_what_it_moves(opener: Opener, light_config: HindsightConfig) -> None:
-    """Before and after are said before anything is written, and are the confidence that the bank then tells."""
+    """The confidences before and after are reported before anything is written, and are those of the bank afterwards."""
     script = [*SCRIPTS["single"][0], *SCRIPTS["single"][1]]
     bank = remembering(opener, light_config, script)
     staged(bank)
@@ -116,7 +116,7 @@ def test_what_a_decision_would_move_is_what_it_moves(opener: Opener, light_confi
 
 
 def test_what_a_person_refuses_is_not_kept(opener: Opener, light_config: HindsightConfig) -> None:
-    """Of two opinions one is approved; the other is told as refused by a person."""
+    """One of two opinions is approved; the other is reported as refused by a person."""
     survey = "I believe remote work pays, since those in it said in a survey that they get more done."
     bank = remembering(opener, light_config, [single(opinion(LOSS, "2"), opinion(survey, "3"))])
     stages = bank.reflect_stages
@@ -136,7 +136,7 @@ def test_what_a_person_refuses_is_not_kept(opener: Opener, light_config: Hindsig
 def test_numbers_that_are_no_candidates_are_refused(
     opener: Opener, light_config: HindsightConfig, approved: Any
 ) -> None:
-    """The error names those there are, and nothing is kept."""
+    """The error names the existing numbers, and nothing is stored."""
     bank = remembering(opener, light_config, [single(opinion(GAIN, "1"))])
     stages = bank.reflect_stages
     assessed = stages.assess(stages.answer(stages.recall(QUESTION)))
@@ -146,7 +146,7 @@ def test_numbers_that_are_no_candidates_are_refused(
 
 
 def test_a_commit_decides_on_what_is_held_by_then(opener: Opener, light_config: HindsightConfig) -> None:
-    """Somebody else's opinion came between the assessment and the commit: it is compared with, and nothing is kept twice."""
+    """An opinion that is formed between the assessment and the commit is compared, and nothing is stored twice."""
     bank = remembering(opener, light_config, [single(opinion(GAIN, "1")), single(opinion(GAIN, "1"))])
     stages = bank.reflect_stages
     assessed = stages.assess(stages.answer(stages.recall(QUESTION)))
@@ -158,7 +158,7 @@ def test_a_commit_decides_on_what_is_held_by_then(opener: Opener, light_config: 
 
 
 def test_a_commit_that_is_repeated_forms_nothing(opener: Opener, light_config: HindsightConfig) -> None:
-    """A process that dies after the commit and before it is told commits again under the same operation."""
+    """A process that dies after the commit commits again with the same operation."""
     bank = remembering(opener, light_config, [single(opinion(GAIN, "1"))])
     stages = bank.reflect_stages
     assessed = stages.assess(stages.answer(stages.recall(QUESTION, operation="turn 1")))
@@ -171,7 +171,7 @@ def test_a_commit_that_is_repeated_forms_nothing(opener: Opener, light_config: H
 def test_a_model_that_cannot_compare_keeps_nothing_and_is_asked_once(
     opener: Opener, light_config: HindsightConfig
 ) -> None:
-    """The answer stays; the opinion is refused, as by `reflect`."""
+    """The answer is returned; the opinion is refused, as in `reflect`."""
     down = ModelUnavailable("scripted", "down")
     bank = remembering(
         opener,
@@ -189,7 +189,7 @@ def test_a_model_that_cannot_compare_keeps_nothing_and_is_asked_once(
 def test_without_a_model_the_answer_is_what_is_remembered(
     opener: Opener, light_config: HindsightConfig
 ) -> None:
-    """No model, no steps, no opinions; the same text as `reflect`."""
+    """No steps, no opinions, and the same text as `reflect`."""
     bank = opener(config=light_config).bank("mira")
     bank.retain("Ana's kayak is red.")
     for strategy in ("single", "agentic"):
@@ -198,8 +198,8 @@ def test_without_a_model_the_answer_is_what_is_remembered(
         assert done["text"] == bank.reflect("What colour is the kayak?").text
 
 
-def test_options_are_those_of_the_verb() -> None:
-    """What a stage takes, and what stands for what is left out, is what `reflect` says."""
+def test_options_are_those_of_the_method() -> None:
+    """The options and their defaults are those of `reflect`."""
     parameters = inspect.signature(MemoryBank.reflect).parameters.values()
     own = {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
     assert own == REFLECT_DEFAULTS
@@ -209,7 +209,7 @@ def test_options_are_those_of_the_verb() -> None:
 def test_what_no_stage_made_is_refused(
     opener: Opener, light_config: HindsightConfig, given: dict[str, Any]
 ) -> None:
-    """Each stage says what it takes."""
+    """The error of each stage says what to pass."""
     stages = opener(model=ScriptedModel([]), config=light_config).bank("mira").reflect_stages
     for stage in (stages.think, stages.call_tool, stages.answer, stages.assess, stages.commit):
         with pytest.raises(InvalidRequest):
@@ -217,7 +217,7 @@ def test_what_no_stage_made_is_refused(
 
 
 def test_an_unknown_option_is_refused(opener: Opener, light_config: HindsightConfig) -> None:
-    """A slip in an option's name does not pass for its default."""
+    """A misspelt option is not ignored."""
     bank = opener(model=ScriptedModel([]), config=light_config).bank("mira")
     with pytest.raises(InvalidRequest, match="tag"):
         bank.reflect_stages.recall(QUESTION, tag=["x"])  # type: ignore[call-arg] # that is the point

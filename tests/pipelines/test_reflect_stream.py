@@ -1,4 +1,4 @@
-"""Streamed reflections, on both faces: steps, pieces of the text, the reflection last; and readers who leave."""
+"""Streamed reflections in both APIs: steps, pieces of the text, finally the reflection; and readers that stop."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Banks = Callable[..., MemoryBank]
 
 @pytest.fixture
 def with_model(opener: Callable[..., Hindsight], light_config: Any) -> Banks:
-    """Makes a bank that knows of Ann, answered for by a model."""
+    """Create a bank with memories of Ann, with a model."""
 
     def made(model: Any) -> MemoryBank:
         bank = opener(config=light_config, model=model).bank("ann")
@@ -50,7 +50,7 @@ def streamed(bank: MemoryBank, **options: Any) -> tuple[str, list[ReflectEvent],
 
 
 def test_an_answer_comes_in_pieces(with_model: Banks) -> None:
-    """Its text is read while it is written; the line of its sources is not part of it, and cites."""
+    """The text is yielded while it is written; the line of its sources is not part of the text, and gives the citations."""
     bank = with_model(ScriptedModel([f"{TEXT}\n\nSOURCES: 1"]))
     events = list(bank.reflect_stream(QUESTION, form_opinions=False))
     assert len([each for each in events if each.text]) > 3
@@ -62,7 +62,7 @@ def test_an_answer_comes_in_pieces(with_model: Banks) -> None:
 
 
 def test_the_rules_of_the_bank_hold_for_a_streamed_answer(with_model: Banks) -> None:
-    """Directives are in the prompt, as they are where the answer comes whole."""
+    """The prompt contains the directives, as for answers that are not streamed."""
     model = ScriptedModel([f"{TEXT}\n\nSOURCES: 1"])
     bank = with_model(model)
     bank.directives.add("Never name prices.")
@@ -70,8 +70,8 @@ def test_the_rules_of_the_bank_hold_for_a_streamed_answer(with_model: Banks) -> 
     assert "Never name prices." in "\n".join(str(message.content) for message in model.prompts[-1])
 
 
-def test_both_faces_stream_the_same(with_model: Banks) -> None:
-    """The async face gives the events that the sync one gives."""
+def test_both_apis_stream_the_same(with_model: Banks) -> None:
+    """Both APIs yield the same events."""
 
     async def read(bank: MemoryBank) -> list[ReflectEvent]:
         return [event async for event in bank.asynchronous.reflect_stream(QUESTION, form_opinions=False)]
@@ -83,7 +83,7 @@ def test_both_faces_stream_the_same(with_model: Banks) -> None:
 
 
 def test_steps_come_before_the_text(with_model: Banks) -> None:
-    """An agentic answer tells which tool it uses, with what, and how many memories that gave."""
+    """An agentic answer yields each tool call with its arguments and number of memories."""
 
     def script(messages: list[BaseMessage]) -> Reply:
         if "SOURCES:" in str(messages[-1].text):
@@ -105,14 +105,14 @@ def test_steps_come_before_the_text(with_model: Banks) -> None:
 
 @pytest.mark.promise("An answer cites only what the model was shown.")
 def test_sources_that_were_not_shown_are_left_out(with_model: Banks) -> None:
-    """What is streamed cannot be asked for again: what it cites in vain is left out, and a note says so."""
+    """A streamed answer cannot be requested again: invalid citations are left out, and a note says so."""
     _, _, found = streamed(with_model(ScriptedModel([f"{TEXT}\nSOURCES: 1, 9, M4"])))
     assert len(found.based_on) == 1
     assert found.notes == ("the answer names sources that were not shown: 9, M4",)
 
 
 def test_an_answer_without_sources_says_so(with_model: Banks) -> None:
-    """One that names none stands on nothing, as far as can be told."""
+    """An answer that names no sources has no citations, and a note says so."""
     _, _, found = streamed(with_model(ScriptedModel([TEXT])))
     assert (found.based_on, found.sufficient, found.notes) == ((), False, ("the answer names no sources",))
     _, _, found = streamed(with_model(ScriptedModel(["I do not know.\nSOURCES: none"])))
@@ -120,7 +120,7 @@ def test_an_answer_without_sources_says_so(with_model: Banks) -> None:
 
 
 def test_an_endless_answer_is_left(with_model: Banks) -> None:
-    """A text over the limit ends; what came of it is the answer, and a note says that it was cut."""
+    """A text over the limit is stopped; the part so far is the answer, and a note says that it was cut."""
     bank = with_model(ScriptedModel(["word and word " * 5_000]))
     text, _, found = streamed(bank, max_answer_tokens=20)
     assert text.startswith(found.text)
@@ -129,19 +129,19 @@ def test_an_endless_answer_is_left(with_model: Banks) -> None:
 
 
 def test_an_empty_answer_is_an_error(with_model: Banks) -> None:
-    """A model that writes nothing, or sources alone, gave no answer."""
+    """A model that writes nothing, or only sources, gave no answer."""
     with pytest.raises(MalformedOutput):
         list(with_model(ScriptedModel(["\n\nSOURCES: 1"])).reflect_stream(QUESTION, form_opinions=False))
 
 
 class Opened(BaseModel):
-    """What a caller wants to know."""
+    """A caller's schema."""
 
     what: str
 
 
 def test_the_typed_form_comes_with_the_last_event(with_model: Banks) -> None:
-    """The text is streamed as prose, then put into the caller's form."""
+    """The text is streamed as prose, then converted to the caller's schema."""
     bank = with_model(ScriptedModel([f"{TEXT}\nSOURCES: 1", {"what": "a bakery"}]))
     _, _, found = streamed(bank, response_schema=Opened)
     assert found.structured == Opened(what="a bakery")
@@ -151,7 +151,7 @@ def test_the_typed_form_comes_with_the_last_event(with_model: Banks) -> None:
 def test_without_a_model_the_memories_are_streamed(
     opener: Callable[..., Hindsight], light_config: Any
 ) -> None:
-    """In one piece, labelled as what it is."""
+    """In one piece, labelled as memories."""
     bank = opener(config=light_config).bank("ann")
     bank.retain(FACT)
     text, _, found = streamed(bank)
@@ -160,7 +160,7 @@ def test_without_a_model_the_memories_are_streamed(
 
 
 class WholeModel:
-    """A language model of the caller's own that cannot stream."""
+    """A caller's own language model that cannot stream."""
 
     name = "whole"
 
@@ -175,7 +175,7 @@ class WholeModel:
 
 
 def test_a_model_that_cannot_stream_answers_in_one_piece(with_model: Banks) -> None:
-    """The events are the same, there are fewer of them."""
+    """The events are the same, but fewer."""
     bank = with_model(WholeModel())
     events = list(bank.reflect_stream(QUESTION, form_opinions=False))
     assert [each.kind for each in events] == [ReflectEventKind.TEXT, ReflectEventKind.REFLECTION]
@@ -197,7 +197,7 @@ def opinions_of(bank: MemoryBank) -> list[str]:
 
 
 def test_opinions_come_of_the_finished_answer(with_model: Banks) -> None:
-    """They are found by a call of their own, once the answer is whole, and kept like any other."""
+    """They are extracted by a separate call when the answer is complete, and stored as usual."""
     model = ScriptedModel([f"{TEXT} That took courage.\nSOURCES: 1", {"opinions": [HELD]}])
     bank = with_model(model)
     _, _, found = streamed(bank, form_opinions=True)
@@ -211,7 +211,7 @@ def test_opinions_come_of_the_finished_answer(with_model: Banks) -> None:
 
 @pytest.mark.parametrize("events", [1, 3])
 def test_a_stream_that_is_left_forms_no_opinions(with_model: Banks, events: int) -> None:
-    """Whoever does not read an answer to its end has not been answered: nothing of it is kept."""
+    """If the reader stops before the end, nothing of the answer is stored."""
     model = ScriptedModel([f"{TEXT}\nSOURCES: 1", {"opinions": [HELD]}])
     bank = with_model(model)
     stream = bank.reflect_stream(QUESTION)
@@ -223,7 +223,7 @@ def test_a_stream_that_is_left_forms_no_opinions(with_model: Banks, events: int)
 
 
 def test_a_model_that_fails_after_the_answer_costs_no_answer(with_model: Banks) -> None:
-    """The answer is whole by then; that no opinions were looked for is said."""
+    """The answer is complete by then; a note says that no opinions were extracted."""
     bank = with_model(ScriptedModel([f"{TEXT}\nSOURCES: 1", ConnectionError("gone")]))
     text, _, found = streamed(bank, form_opinions=True)
     assert text == found.text == TEXT
@@ -237,7 +237,7 @@ def test_a_model_that_fails_after_the_answer_costs_no_answer(with_model: Banks) 
 
 @pytest.fixture
 def slow() -> Iterator[OpenAIServer]:
-    """A service that takes its time."""
+    """A slow service."""
     with ExitStack() as stack:
         yield stack.enter_context(OpenAIServer([Drip("A bakery, as far as I know. " * 30, 20.0)]))
 
@@ -247,7 +247,7 @@ def service(server: OpenAIServer) -> ChatOpenAI:
 
 
 def test_a_reader_who_leaves_ends_the_call(with_model: Banks, slow: OpenAIServer) -> None:
-    """A stream left on the sync face ends the service's work at once, and the bank goes on working."""
+    """A stream that is closed in the sync API ends the service's work at once, and the bank still works."""
     bank = with_model(service(slow))
     for event in bank.reflect_stream(QUESTION, form_opinions=False):
         assert event.text

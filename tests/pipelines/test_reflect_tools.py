@@ -1,4 +1,4 @@
-"""The tools of a reflection over a real bank: complete, exact, and never beyond the reflection's tags, moment and window."""
+"""The tools of a reflection on a real bank: complete, exact, and within the reflection's tags, `as_of` and window."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ HIDDEN = "Ann Lee keeps the key of the café under a stone."
 
 @pytest.fixture
 def bank(light: Hindsight) -> MemoryBank:
-    """What Ann did in May, a secret under a tag of its own, and a plan that was withdrawn."""
+    """Ann's activities in May, a secret with a tag of its own, and a withdrawn plan."""
     bank = light.bank("tools")
     for key, day, text, fact in SAID:
         tell(bank, key, day, text, fact)
@@ -117,7 +117,7 @@ class Session:
 
 
 def test_a_chronology_is_complete_and_in_order(bank: MemoryBank) -> None:
-    """Everything of these days, the last day included, oldest first; what was withdrawn is none of it."""
+    """All valid memories of these days, including the last day, oldest first."""
     found = Session(bank).call(
         "chronology",
         start="2024-05-01",
@@ -130,7 +130,7 @@ def test_a_chronology_is_complete_and_in_order(bank: MemoryBank) -> None:
 
 
 def test_numbers_run_on_over_all_results(bank: MemoryBank) -> None:
-    """A memory that two tools show has one number, so that a citation means one thing."""
+    """A memory that two tools show has one number, so that a citation is unambiguous."""
     session = Session(bank)
     first = session.lines("chronology", start="2024-05-01", end="2024-05-03")
     second = session.lines("records", kind="expense")
@@ -141,7 +141,7 @@ def test_numbers_run_on_over_all_results(bank: MemoryBank) -> None:
 
 
 def test_sums_are_exact_and_name_what_entered(bank: MemoryBank) -> None:
-    """The value is the ledger's, not a model's, and its memories can be cited."""
+    """The value is computed by the ledger, not by a model, and its memories can be cited."""
     session = Session(bank)
     assert session.lines("aggregate", how="sum", kind="expense", category="tea") == (
         "sum = 7.75 EUR, from 2 memories\nentered: [1] [2]"
@@ -152,13 +152,13 @@ def test_sums_are_exact_and_name_what_entered(bank: MemoryBank) -> None:
 
 
 def test_a_sum_says_to_cite_what_entered(bank: MemoryBank) -> None:
-    """A number stands on all the memories it was made from, so that forgetting one of them reaches it."""
+    """A number is based on all the memories used, so that forgetting one of them affects it."""
     told = Session(bank).call("aggregate", how="sum", kind="expense").note
     assert "entered in `based_on`" in told
 
 
 def test_records_can_be_of_one_entity(bank: MemoryBank) -> None:
-    """What somebody else spent is no part of the sum of Ann's, by whichever of her names it is asked for."""
+    """Other people's expenses are not in the sum of Ann's, whichever of her names is used."""
     spent = {"kind": "expense", "category": "tea", "value": "100", "unit": "EUR"}
     tom = {"text": "Tom Berg", "type": "PERSON"}
     tell(bank, "t1", "2024-05-21", "Tom Berg bought tea for 100 EUR.", {"entities": [tom], "record": spent})
@@ -177,7 +177,7 @@ def test_records_can_be_of_one_entity(bank: MemoryBank) -> None:
 
 @pytest.mark.parametrize("tool", ["records", "aggregate"])
 def test_where_nothing_matches_what_there_is_is_named(bank: MemoryBank, tool: str) -> None:
-    """A category or kind that no record has costs no further call to find those there are; the most used come first."""
+    """The result for an unknown category or kind lists the existing ones, the most used first, which saves a call."""
     coffee = {"kind": "expense", "category": "coffee", "value": "2", "unit": "EUR"}
     tell(bank, "c", "2024-05-22", "A coffee was 2 EUR.", {"record": coffee})
     rent = {"kind": "income", "category": "rent", "value": "9", "unit": "EUR"}
@@ -199,14 +199,14 @@ def test_where_nothing_matches_what_there_is_is_named(bank: MemoryBank, tool: st
 
 
 def test_a_bank_without_records_names_none(light: Hindsight) -> None:
-    """Where there is no record at all nothing is named."""
+    """If there are no records, nothing is listed."""
     bank = light.bank("bare")
     tell(bank, "m", "2024-05-01", "The harbour was closed by a storm.", {})
     assert Session(bank).call("records", kind="expense") == ToolResult((), (), "Nothing was found.")
 
 
 def test_exact_words_are_found_whatever_their_accents(bank: MemoryBank) -> None:
-    """What was said is searched as it was said; what was withdrawn since is marked so."""
+    """Turns are searched ignoring accents; those withdrawn since are marked."""
     session = Session(bank)
     lines = session.call("search_turns", words="CAFE IN").lines
     assert ["Brünn" in lines[0], "Olmütz" in lines[1]] == [True, True]
@@ -218,14 +218,14 @@ def test_exact_words_are_found_whatever_their_accents(bank: MemoryBank) -> None:
 
 
 def test_a_memory_is_expanded_to_what_was_said(bank: MemoryBank) -> None:
-    """From a fact to the very turn it was made from."""
+    """A fact leads to the turn it was made from."""
     session = Session(bank)
     session.call("records", kind="expense", end="2024-05-10")
     assert "Ann: Ann Lee bought tea for 3.50 EUR." in session.lines("expand", memory="[1]")
 
 
 def test_a_passage_of_a_document_is_shown(light: Hindsight) -> None:
-    """What came from a document leads to its passage."""
+    """A memory of a document leads to its passage."""
     bank = light.bank("papers")
     bank.retain(
         "The pier of Brenna was built of oak. It has nine lamps.", document_id="pier", timestamp="2024-05-01"
@@ -236,7 +236,7 @@ def test_a_passage_of_a_document_is_shown(light: Hindsight) -> None:
 
 
 def test_what_an_entity_did_is_listed(bank: MemoryBank) -> None:
-    """Every memory of Ann, and an unknown name is said to be unknown."""
+    """All memories of Ann are listed; an unknown name is an error."""
     session = Session(bank)
     assert len(session.call("units", entity="Ann Lee").lines) == 4
     with pytest.raises(ToolProblem, match="Zoe"):
@@ -245,7 +245,7 @@ def test_what_an_entity_did_is_listed(bank: MemoryBank) -> None:
 
 @pytest.mark.parametrize("tool", ["units", "observations", "records"])
 def test_an_unknown_name_is_told_names_like_it(bank: MemoryBank, tool: str) -> None:
-    """The model need not guess: it is told what the memories call whom it may mean, never whom only hidden ones name."""
+    """The model gets similar names from visible memories, and none from hidden ones."""
     tell(bank, "x", "2024-05-08", "Ann Zorro is a spy.", {"entities": ["Ann Zorro"]}, tags=["bob"])
     with pytest.raises(ToolProblem, match=r"Similar names: .*Ann Lee"):
         Session(bank).call(tool, entity="Ann Leigh")
@@ -261,7 +261,7 @@ def test_an_unknown_name_is_told_names_like_it(bank: MemoryBank, tool: str) -> N
 
 
 def test_a_name_of_several_is_told_apart(bank: MemoryBank) -> None:
-    """A name that two entities have gets their ids, which are taken as names; one that is hidden is not one of them."""
+    """For a name of two entities, the error lists their ids, which can be used as names, without hidden ones."""
     boat = {"text": "Ann Lee", "type": "PRODUCT"}
     tell(bank, "b", "2024-05-09", "The Ann Lee sails to Brenna.", {"entities": [boat]}, tags=["bob"])
     with pytest.raises(ToolProblem, match="is ambiguous") as told:
@@ -283,7 +283,7 @@ LIMITS: list[dict[str, Any]] = [
 )
 @pytest.mark.parametrize("limits", LIMITS)
 def test_tags_are_never_widened(bank: MemoryBank, limits: dict[str, Any]) -> None:
-    """No tool shows what the reflection's tags leave out, however the model asks for it."""
+    """No tool shows memories that the reflection's tags exclude, whatever the model requests."""
     session = Session(bank, **limits)
     everything = "\n".join(
         [
@@ -303,7 +303,7 @@ def test_tags_are_never_widened(bank: MemoryBank, limits: dict[str, Any]) -> Non
     "A reflection reads only memories within its tags, its `as_of` time and its time window, whatever the model asks for."
 )
 def test_a_moment_is_never_widened(bank: MemoryBank) -> None:
-    """A reflection as of 4 May knows nothing of what was said after it, and what was withdrawn later still held."""
+    """A reflection with `as_of` 4 May sees nothing that was mentioned later, and memories that were withdrawn later are valid."""
     early = Session(bank, as_of=datetime(2024, 5, 4, tzinfo=UTC))
     assert "4.25" not in early.lines("records", kind="expense")
     assert early.lines("aggregate", how="count", kind="expense").startswith("count = 1")
@@ -318,7 +318,7 @@ def test_a_moment_is_never_widened(bank: MemoryBank) -> None:
     "A reflection reads only memories within its tags, its `as_of` time and its time window, whatever the model asks for."
 )
 def test_a_window_is_never_widened(bank: MemoryBank) -> None:
-    """Days asked for are cut to the reflection's window; outside of it the model is told what it may ask."""
+    """Requested days are cut to the reflection's window; outside it the model is told the allowed days."""
     window = Interval(datetime(2024, 5, 2, tzinfo=UTC), datetime(2024, 5, 6, tzinfo=UTC))
     session = Session(bank, window=window)
     found = session.lines("chronology", start="2024-01-01", end="2024-12-31")
@@ -353,20 +353,20 @@ def test_a_window_is_never_widened(bank: MemoryBank) -> None:
 def test_a_wrong_call_is_told_what_to_do(
     bank: MemoryBank, tool: str, arguments: dict[str, Any], told: str
 ) -> None:
-    """Whatever a model calls, it gets words it can act on, and nothing else happens."""
+    """For any wrong call, the model gets a text that says what to do, and nothing else happens."""
     with pytest.raises(ToolProblem, match=told):
         Session(bank).call(tool, **arguments)
 
 
 def test_every_tool_says_how_it_is_called() -> None:
-    """The list a model reads has each tool with its arguments, those it has and no others."""
+    """The list in the prompt contains each tool with exactly its arguments."""
     for tool in MEMORY_TOOLS:
         named = tool.usage.split("(")[1].split(")")[0].replace("?", "").split(", ")
         assert {*named} == {*tool.arguments.model_fields}, tool.name  # type: ignore[attr-defined]
 
 
 class Forecast:
-    """A tool of LangChain's form, by its shape alone."""
+    """A tool with LangChain's interface."""
 
     name = "forecast"
     description = "The weather\nof a place."
@@ -390,7 +390,7 @@ def use(box: tuple[Toolbox, ToolContext], tool: str, **arguments: Any) -> ToolRe
 
 
 def test_the_callers_own_tools_are_used() -> None:
-    """Functions, coroutines and LangChain's tools; numbers come as the function wants them."""
+    """Functions, coroutines and LangChain's tools; numbers have the type that the function expects."""
 
     def double(number: int) -> int:
         """Twice a number."""
@@ -415,7 +415,7 @@ def test_the_callers_own_tools_are_used() -> None:
 
 
 def test_an_error_of_the_callers_tool_is_told_not_raised() -> None:
-    """A tool that fails costs a step, not the answer."""
+    """A failing tool costs a step, not the answer."""
 
     def broken(number: int) -> int:
         raise RuntimeError(f"no {number}\nsecond line")
@@ -427,7 +427,7 @@ def test_an_error_of_the_callers_tool_is_told_not_raised() -> None:
 
 
 def test_langchains_tools_are_used() -> None:
-    """Those that its decorator makes, sync and async."""
+    """Tools made by its decorator, sync and async."""
 
     @langchain_tool
     def tide(place: str, days: int = 1) -> str:
@@ -453,7 +453,7 @@ def test_langchains_tools_are_used() -> None:
     ids=["number", "object", "lambda", "type", "model"],
 )
 def test_what_is_no_tool_is_refused(tool: Any) -> None:
-    """What cannot be called, or has no name to be called by, is refused before anything else."""
+    """An object that cannot be called, or has no name, is rejected first."""
     with pytest.raises(InvalidRequest, match="tools"):
         Toolbox([tool])
 

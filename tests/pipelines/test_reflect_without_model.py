@@ -1,4 +1,4 @@
-"""Reflect without a language model: what records and memories say, and no claim beyond them."""
+"""Reflect without a language model: answers from records and memories, and no claims beyond them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywo
 
 @pytest.fixture(scope="module")
 def engine() -> Any:
-    """With the embedder of a plain installation: whether the answer is there is a matter of likeness."""
+    """With the embedder of a plain installation, because sufficiency depends on similarity."""
     with Hindsight.open(":memory:", config=LIGHT, reranker=None, worker=False) as opened:
         yield opened
 
 
 @pytest.fixture
 def bank_with_model(opener: Callable[..., Hindsight], light_config: HindsightConfig) -> MemoryBank:
-    """One memory, and a model that answers from it whatever is asked, without an opinion."""
+    """One memory, and a model that answers every question from it, without an opinion."""
     said = {"text": "It is red.", "based_on": ["1"], "sufficient": True, "opinions": []}
     bank = opener(config=light_config, model=ScriptedModel(lambda _: said)).bank("bea")
     bank.retain("The kayak is red.", facts=[{"what": "The kayak is red."}], timestamp="2024-06-01")
@@ -47,7 +47,7 @@ def bank_with_model(opener: Callable[..., Hindsight], light_config: HindsightCon
 def test_an_answer_is_sufficient_only_if_it_is_there(
     engine: Hindsight, said: str, question: str, sufficient: bool
 ) -> None:
-    """The best memory is quoted either way; that nothing is recorded of a kind is not said, as it is no answer."""
+    """The best memory is quoted in any case; the absence of records is not reported, because it is not an answer."""
     bank = engine.bank(f"{said} {question}"[:60])
     bank.retain([{"role": "user", "content": said}])
     answer = bank.reflect(question)
@@ -57,7 +57,7 @@ def test_an_answer_is_sufficient_only_if_it_is_there(
 
 
 def test_records_answer_exactly(light: Hindsight) -> None:
-    """A sum is exact and sufficient; of a category that is known, an empty week is an answer, too."""
+    """A sum is exact and sufficient; for a known category, an empty week is an answer too."""
     bank = light.bank("ann")
     lunch = {"kind": "expense", "category": "lunch", "value": "12.50", "unit": "USD"}
     bank.retain(
@@ -78,7 +78,7 @@ def test_nothing_found_is_not_nothing_known(light: Hindsight) -> None:
 
 
 def test_notes_say_why_no_opinions_are_formed(light: Hindsight, bank_with_model: MemoryBank) -> None:
-    """Without a model, of an earlier time, in another character; silent where none were wanted."""
+    """Without a model, with `as_of`, or in another character; no note if none were requested."""
     bank = light.bank("ann")
     bank.retain("The kayak is red.")
     assert any("without a language model" in note for note in bank.reflect("Is the kayak red?").notes)

@@ -1,4 +1,4 @@
-"""relevance="likely" as a caller of recall meets it: what is remembered comes back, filler does not."""
+"""relevance="likely" in recall: matching memories are returned, irrelevant ones are not."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NEVER_MENTIONED = "What car does Caroline drive?"
 
 
 class Calibrated(FixedReranker):
-    """Scores as it is told, under the name of the default cross-encoder, whose logits were calibrated."""
+    """Scripted scores under the name of the default cross-encoder, whose logits were calibrated."""
 
     @property
     def name(self) -> str:
@@ -38,7 +38,7 @@ Opener = Callable[..., Hindsight]
 
 
 def talk(opener: Opener, reranker: FixedReranker | None = None) -> MemoryBank:
-    """The talk, with the packaged embedder: how near a memory is, is a matter of the embedder."""
+    """The talk with the packaged embedder, because relevance depends on the embedder."""
     bank = opener(embeddings=None, reranker=reranker).bank("talk")
     bank.retain(MESSAGES, thread="talk")
     return bank
@@ -50,12 +50,12 @@ def bank(opener: Opener) -> MemoryBank:
 
 
 def texts_of(bank: MemoryBank, question: str, relevance: str = "likely", **options: Any) -> list[str]:
-    """Texts that recall returns, best first."""
+    """The recalled texts, best first."""
     return [unit.text for unit in bank.recall(question, relevance=relevance, **options).units]
 
 
 def test_something_never_mentioned_brings_nothing_back(bank: MemoryBank) -> None:
-    """The budget would hold all six turns, and Caroline says half of them; none helps. Explain says why there is nothing."""
+    """The budget would hold all six turns, half of them by Caroline; none helps, and explain says why nothing was returned."""
     assert len(texts_of(bank, NEVER_MENTIONED, "all")) == len(TALK)
     nothing = bank.recall(NEVER_MENTIONED, relevance="likely")
     assert nothing.units == ()
@@ -63,7 +63,7 @@ def test_something_never_mentioned_brings_nothing_back(bank: MemoryBank) -> None
 
 
 def test_an_answer_stays_first_and_keeps_its_score(bank: MemoryBank) -> None:
-    """What is likely to help is a head of the whole ranking: same memories, same order, same scores."""
+    """The likely memories are a prefix of the whole ranking: same order, same scores."""
     whole, likely = bank.recall(ANSWERED), bank.recall(ANSWERED, relevance="likely")
     assert "greyhound" in likely.units[0].text
     assert [(unit.text, unit.score) for unit in likely.units] == [
@@ -72,14 +72,14 @@ def test_an_answer_stays_first_and_keeps_its_score(bank: MemoryBank) -> None:
 
 
 def test_whoever_asks_for_whatever_is_remembered_gets_all_that_is_found(bank: MemoryBank) -> None:
-    """Such a question is like none of its answers, so their distance is no sign."""
+    """Such a question is similar to none of its answers, so similarity does not matter."""
     everything = texts_of(bank, "What do you know about me?", "all")
     assert everything
     assert texts_of(bank, "What do you know about me?") == everything
 
 
 def test_a_time_alone_brings_all_of_it(bank: MemoryBank) -> None:
-    """A question that is nothing but a time is answered by all that is of it, like the words or not."""
+    """A question that is only a time is answered by all memories of that time, whatever their words."""
     bank.retain("The plumber came about the boiler.", timestamp="2024-03-05T10:00:00Z")
     now = "2024-03-06T10:00:00Z"
     assert any(
@@ -88,7 +88,7 @@ def test_a_time_alone_brings_all_of_it(bank: MemoryBank) -> None:
 
 
 def test_our_rerankers_word_counts_where_meaning_does_not(opener: Opener) -> None:
-    """A question far from every memory is answered where the cross-encoder is sure of one; the others fall away."""
+    """A question dissimilar from every memory is answered if the cross-encoder is certain of one; the others are dropped."""
     sure = Calibrated(lambda query, text: 6.0 if "choir" in text else -60.0)
     bank = talk(opener, sure)
     found = texts_of(bank, NEVER_MENTIONED)
@@ -97,7 +97,7 @@ def test_our_rerankers_word_counts_where_meaning_does_not(opener: Opener) -> Non
 
 
 def test_a_reranker_nobody_calibrated_cuts_no_tail(opener: Opener) -> None:
-    """Its logits may mean anything: what it thinks little of stays behind what it likes."""
+    """The scale of its logits is unknown, so memories with low scores are kept at the end."""
     other = FixedReranker(lambda query, text: 900.0 if "greyhound" in text else -900.0)
     bank = talk(opener, other)
     assert len(texts_of(bank, ANSWERED)) == len(TALK)

@@ -1,4 +1,4 @@
-"""A fact that replaces a memory tells all of it that still holds; what it leaves out is asked for, and else nothing is replaced."""
+"""A fact that replaces a memory must repeat all its valid details; missing ones are requested, otherwise nothing is replaced."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REASON = "changes: it omits '62' of the replaced memory; repeat it, or list it i
 
 
 def hold(bank: MemoryBank, what: str = FLAT, **fact: Any) -> str:
-    """One memory of May 1, as somebody else extracted it."""
+    """One memory of May 1, passed as an extracted fact."""
     facts = [{"what": what, "sources": ["old"], "entities": ANNA, **fact}]
     talk = [{"role": "user", "content": what, "id": "old"}]
     (unit,) = bank.retain(talk, timestamp="2024-05-01T10:00", facts=facts).unit_ids
@@ -45,7 +45,7 @@ def say(bank: MemoryBank, **options: Any) -> RetainResult:
 def replacing(
     what: str, removed: Sequence[str] = (), *, entities: Sequence[str] = (), **fact: Any
 ) -> dict[str, Any]:
-    """An answer whose fact replaces the first memory shown."""
+    """An answer whose fact replaces the first shown memory."""
     change = {"memory": 1, "change": "replaces", "removed": list(removed)}
     return {
         "facts": [{"what": what, "sources": ["new"], "changes": [change], "entities": list(entities), **fact}]
@@ -63,12 +63,12 @@ def valid(bank: MemoryBank) -> set[str]:
 
 
 def repair_of(model: ScriptedModel, call: int) -> str:
-    """The problem that a request tells the model."""
+    """The problem in a repair request."""
     return str(model.prompts[call][-1].content)
 
 
 def test_a_complete_replacement_takes_one_request(opener: Opener) -> None:
-    """Numbers, dates, titles and names are told in any of their forms; what ended is in `removed`."""
+    """Numbers, dates, titles and names may have any form; ended details are in `removed`."""
     bank, model = bank_of(opener, replacing(RAISED, REMOVED))
     old = hold(bank)
     result = say(bank)
@@ -87,7 +87,7 @@ def test_a_missing_number_goes_back_to_the_model_once(opener: Opener) -> None:
 
 
 def test_after_two_repairs_the_change_is_refused_and_both_stay(opener: Opener) -> None:
-    """The last answer's facts are kept, and the result says what they leave out."""
+    """The last answer's facts are stored, and the result lists the omitted details."""
     last = FORGETFUL.replace("rooms", "a flat")
     bank, model = bank_of(
         opener, replacing("Anna moved."), replacing(FORGETFUL, REMOVED), replacing(last, REMOVED)
@@ -113,7 +113,7 @@ def test_after_two_repairs_the_change_is_refused_and_both_stay(opener: Opener) -
 def test_what_goes_back_is_what_is_missing(
     opener: Opener, what: str, removed: list[str], missing: str
 ) -> None:
-    """And it is refused with the same words where the answer stays as it is."""
+    """If the answer does not change, it is rejected with the same words."""
     answer = replacing(what, removed)
     bank, model = bank_of(opener, answer, answer, answer)
     hold(bank)
@@ -124,7 +124,7 @@ def test_what_goes_back_is_what_is_missing(
 
 
 def test_what_was_removed_may_be_left_out(opener: Opener) -> None:
-    """Also where all that is left are the very words of the memory."""
+    """This holds even if only the words of the memory are left."""
     left = "The user and Anna Bell rent"
     removed = ["62 square metres", "for 1,200 EUR", "read 'Dune' there", "since May 7, 2024"]
     bank, model = bank_of(opener, replacing(left, removed))
@@ -134,7 +134,7 @@ def test_what_was_removed_may_be_left_out(opener: Opener) -> None:
 
 
 def test_a_document_is_replaced_by_one_that_tells_every_item(opener: Opener) -> None:
-    """News about it is not; an item may be told as a record or listed as removed."""
+    """A message about it does not replace it; an item may be a record or listed as removed."""
     items = ["Ana", "Leo", "budget", "watering plan"]
     records = [{"kind": "document_item", "value": value} for value in items]
     news = replacing("The invitation has a budget.", entities=(), records=records[2:3])
@@ -156,7 +156,7 @@ def test_a_document_is_replaced_by_one_that_tells_every_item(opener: Opener) -> 
 
 
 def test_only_what_replaces_must_tell_all(opener: Opener) -> None:
-    """A fact that ends a memory tells nothing of it."""
+    """A fact that ends a memory need not repeat it."""
     answer = replacing("They moved out.", entities=())
     answer["facts"][0]["changes"][0]["change"] = "ends"
     bank, model = bank_of(opener, answer)
@@ -166,7 +166,7 @@ def test_only_what_replaces_must_tell_all(opener: Opener) -> None:
 
 @pytest.mark.parametrize("failure", [ConnectionError("down"), "no JSON"])
 def test_a_repair_that_fails_costs_the_change_alone(opener: Opener, failure: Reply) -> None:
-    """The facts that the model gave are there, though it went away or lost its way when it was asked again."""
+    """The model's facts are stored even if the repair request fails or gives a worse answer."""
     bank, model = bank_of(opener, replacing(FORGETFUL, REMOVED), failure, failure)
     hold(bank)
     result = say(bank)
@@ -176,7 +176,7 @@ def test_a_repair_that_fails_costs_the_change_alone(opener: Opener, failure: Rep
 
 
 def test_a_caller_who_leaves_a_number_out_is_told_so(opener: Opener) -> None:
-    """By id or by messages, with a model or without one: nobody is asked, the fact is kept, nothing is replaced."""
+    """By id or by messages, with a model or without one: no request is made, the fact is stored, nothing is replaced."""
     for name in ({"unit_id": "OLD"}, {"sources": ["old"]}):
         bank, model = bank_of(opener)
         old = hold(bank)
@@ -198,7 +198,7 @@ def test_a_caller_who_leaves_a_number_out_is_told_so(opener: Opener) -> None:
 
 
 def test_a_memory_of_the_same_call_is_told_whole_too(opener: Opener) -> None:
-    """Its entities are those it was given with."""
+    """The entities are those passed with it."""
     bank, _ = bank_of(opener)
     talk = [Message("Flat.", "user", "2024-05-01", "1"), Message("Raised.", "user", "2024-05-02", "2")]
     old = {"what": "Anna rents a flat.", "sources": ["1"], "entities": ["Anna", "the user"]}
@@ -214,7 +214,7 @@ def test_a_memory_of_the_same_call_is_told_whole_too(opener: Opener) -> None:
 
 
 def test_what_was_withdrawn_of_a_memory_need_not_be_told(opener: Opener) -> None:
-    """Of a document, items that no longer hold are no longer of it, whoever replaces it."""
+    """Invalid items of a document are not part of it, whoever replaces it."""
     values = ["Ana", "Leo"]
     records = [{"kind": "document_item", "value": value} for value in values]
     for by_model in (True, False):

@@ -1,4 +1,4 @@
-"""Retain as a user meets it: what is kept, once, with its time, entities and links."""
+"""Retain: what is stored, once, with its time, entities and links."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def fact(what: str, **fields: Any) -> dict[str, Any]:
 
 
 def test_messages_become_units_with_speaker_date_and_text(real: Hindsight) -> None:
-    """Without a model every message is kept word for word, with who said it, when, and what it tells the date of."""
+    """Without a model every message is stored word for word, with speaker, date and the event time in its text."""
     bank = real.bank("alice")
     result = bank.retain(TALK, thread="t1")
     assert (result.created, result.counts) == (3, {FactType.WORLD: 2, FactType.EXPERIENCE: 1})
@@ -69,7 +69,7 @@ def test_messages_become_units_with_speaker_date_and_text(real: Hindsight) -> No
 
 @pytest.mark.promise("Retaining the same input twice stores one memory.")
 def test_same_input_twice_is_one_memory(real: Hindsight) -> None:
-    """Retaining a conversation again, whole or with a new turn, adds only what is new."""
+    """Retaining a conversation again, unchanged or with a new turn, adds only new messages."""
     bank = real.bank("alice")
     assert bank.retain(TALK[:2]).created == 2
     again = bank.retain(TALK[:2])
@@ -79,7 +79,7 @@ def test_same_input_twice_is_one_memory(real: Hindsight) -> None:
 
 
 def test_messages_without_ids_are_known_again(light: Hindsight) -> None:
-    """A list of plain messages retained twice is one memory; the same words at another time are another."""
+    """A list of plain messages retained twice is one memory each; the same words at another time are a new one."""
     bank = light.bank("alice")
     talk = [{"role": "user", "content": "I paid 5 euros.", "timestamp": "2024-05-03"}]
     assert [bank.retain(talk).created, bank.retain(talk).created] == [1, 0]
@@ -87,7 +87,7 @@ def test_messages_without_ids_are_known_again(light: Hindsight) -> None:
 
 
 def test_messages_without_ids_and_times_are_known_again_later(light: Hindsight, clock: FrozenClock) -> None:
-    """A list that is retained again a day later is still one memory a message."""
+    """A list that is retained again a day later is still one memory per message."""
     bank = light.bank("alice")
     talk = [{"role": "user", "content": "I paid 5 euros."}, {"role": "user", "content": "I bought figs."}]
     assert bank.retain(talk).created == 2
@@ -108,13 +108,13 @@ def test_times_without_an_offset_are_of_the_configured_zone(opener: Callable[...
     "content", ["Alice lives in Lisbon.", Document("Alice lives in Lisbon.", id="note-1")]
 )
 def test_a_text_is_known_again(light: Hindsight, content: str | Document) -> None:
-    """A text or document retained twice is one memory, whatever the time."""
+    """A text or document retained twice is one memory, whatever its time."""
     bank = light.bank("alice")
     assert [bank.retain(content).created, bank.retain(content, timestamp="2025-01-01").created] == [1, 0]
 
 
 def test_langchain_messages_are_understood(light: Hindsight) -> None:
-    """LangChain messages keep their ids and roles; system messages are no conversation."""
+    """LangChain messages keep their ids and roles; system messages are skipped."""
     bank = light.bank("alice")
     messages = [
         SystemMessage("Be kind.", id="s"),
@@ -131,7 +131,7 @@ def test_langchain_messages_are_understood(light: Hindsight) -> None:
 
 
 def test_extracted_facts_keep_time_entities_and_causes(real: Hindsight) -> None:
-    """Facts somebody else extracted become units with intervals, canonical entities and causal links."""
+    """Facts from the caller become units with intervals, canonical entities and causal links."""
     bank = real.bank("alice")
     facts = [
         fact(
@@ -158,7 +158,7 @@ def test_extracted_facts_keep_time_entities_and_causes(real: Hindsight) -> None:
 
 
 def test_a_fact_citing_unknown_messages_is_dropped_with_its_reason(light: Hindsight) -> None:
-    """A made-up source does not become a memory, and the result says why."""
+    """A fact with an invented source is not stored, and the result says why."""
     result = light.bank("alice").retain(TALK[:1], facts=[fact("x"), {"what": "y", "sources": ["m77"]}])
     assert result.created == 1
     assert [(d.what, d.reason) for d in result.dropped] == [
@@ -167,7 +167,7 @@ def test_a_fact_citing_unknown_messages_is_dropped_with_its_reason(light: Hindsi
 
 
 def test_narrative_extraction_by_a_model(light: Hindsight, clock: Any) -> None:
-    """With a model, its facts are stored; messages retained before go along as context only."""
+    """With a model, its facts are stored; known messages are only context."""
     model = ScriptedModel(
         [
             {
@@ -201,7 +201,7 @@ def test_narrative_extraction_by_a_model(light: Hindsight, clock: Any) -> None:
     "extraction, loses no message."
 )
 def test_a_failed_model_call_leaves_memory_untouched(clock: Any) -> None:
-    """When the model is down nothing is written, and the same retain succeeds later."""
+    """If the model is down nothing is written, and the same retain succeeds later."""
     good = {"facts": [{"what": "Alice bought a kayak.", "sources": ["m1"]}]}
     model = ScriptedModel([ModelUnavailable("test", "down"), good])
     with Hindsight.open(
@@ -215,7 +215,7 @@ def test_a_failed_model_call_leaves_memory_untouched(clock: Any) -> None:
 
 
 def test_verbatim_is_a_choice_with_a_model_too(light: Hindsight) -> None:
-    """A model given for reflect reads nothing that is retained if no memories are to be shown to it."""
+    """A model passed for reflect reads no retained text if it is to be shown no memories."""
     model = ScriptedModel([])
     config = HindsightConfig(retain=RetainConfig(extraction=ExtractionMode.VERBATIM, shown_memories=0))
     with Hindsight.open(
@@ -227,7 +227,7 @@ def test_verbatim_is_a_choice_with_a_model_too(light: Hindsight) -> None:
 
 
 def test_narrative_without_a_model_says_what_to_do() -> None:
-    """Asking for extraction by a model without naming one fails at open, before anything is touched."""
+    """A mode that needs a model raises at open, before anything is changed, if there is none."""
     with pytest.raises(InvalidRequest, match="Pass `model=`"):
         Hindsight.open(
             ":memory:", config=HindsightConfig(retain=RetainConfig(extraction=ExtractionMode.NARRATIVE))
@@ -236,7 +236,7 @@ def test_narrative_without_a_model_says_what_to_do() -> None:
 
 @pytest.mark.promise("Retaining the same input twice stores one memory.")
 def test_one_message_by_two_threads_is_one_memory(real: Hindsight) -> None:
-    """Sixteen threads retaining the same conversation leave one copy and one entity each."""
+    """Sixteen threads that retain the same conversation store one copy and one entity each."""
     bank = real.bank("alice")
     with ThreadPoolExecutor(16) as pool:
         results = list(pool.map(lambda _: bank.retain(TALK, thread="t"), range(16)))
@@ -249,7 +249,7 @@ def test_one_message_by_two_threads_is_one_memory(real: Hindsight) -> None:
 
 @pytest.mark.promise("No acknowledged write is lost, even if the process is killed at any moment.")
 def test_memory_survives_reopening(opener: Any, tmp_path: Path) -> None:
-    """What was retained is found by all its channels after the engine was closed and opened again."""
+    """Retained memories are found by all channels after the engine is closed and reopened."""
     with opener(tmp_path) as first:
         first.bank("alice").retain(TALK)
     with opener(tmp_path) as second:
@@ -260,7 +260,7 @@ def test_memory_survives_reopening(opener: Any, tmp_path: Path) -> None:
 
 @pytest.mark.promise("The sync and async APIs do the same.")
 def test_sync_and_async_do_the_same(tmp_path: Path, clock: Any) -> None:
-    """Both faces create the same units with the same ids and recall them in the same order."""
+    """Both APIs create the same units with the same ids and recall them in the same order."""
 
     async def asynchronously() -> tuple[Any, Any]:
         async with AsyncHindsight.open(
@@ -276,7 +276,7 @@ def test_sync_and_async_do_the_same(tmp_path: Path, clock: Any) -> None:
 
 
 def test_tags_metadata_context_and_entities_reach_every_unit(light: Hindsight) -> None:
-    """What the caller says of a retain is kept with each memory made from it."""
+    """The options of a retain are stored with each memory made from it."""
     bank = light.bank("alice")
     bank.retain(
         TALK[:1],

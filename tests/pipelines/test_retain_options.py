@@ -1,4 +1,4 @@
-"""Options of one retain: what it does when the model fails or is slow, and extraction in the background."""
+"""Options of one retain: failures and slowness of the model, and extraction in the background."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FACT = {
 
 
 class Switched(ScriptedModel):
-    """A model that fails while it is off, and takes its time."""
+    """A model that fails while it is off, and is slow."""
 
     on: bool = True
     seconds: float = 0.0

@@ -1,4 +1,4 @@
-"""Retraction as a user meets it: what was withdrawn is not recalled as true, is not lost, and can be brought back."""
+"""Retraction: ended memories are not recalled as valid, are not lost, and can be restored."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def say(
     records: Sequence[dict[str, Any]] = (),
     **options: Any,
 ) -> RetainResult:
-    """Retain one message of a day in May with one extracted fact, which may remove items of what the first one said."""
+    """Retain one message on a day in May with one extracted fact, which may remove items of the first one's document."""
     message = {"role": "user", "content": what, "id": f"d{day}"}
     struck = [{"sources": ["d1"], "change": "removes", "items": list(removes)}] if removes else []
     fact = {
@@ -59,7 +59,7 @@ HOME, MOVED = "User lives in Paris near the canal", "User left Paris and settled
 
 
 def test_what_was_replaced_is_history(real: Hindsight) -> None:
-    """After a move the old home is not recalled, unless asked for history or for an earlier day."""
+    """After a move the old home is recalled only with history or with `as_of` an earlier day."""
     bank = real.bank("alice")
     (old,) = say(bank, 1, HOME).unit_ids
     result = say(bank, 5, MOVED, invalidates=("User lives in Paris near the canal",))
@@ -72,7 +72,7 @@ def test_what_was_replaced_is_history(real: Hindsight) -> None:
 
 
 def test_the_log_says_who_closed_it_and_why(light: Hindsight) -> None:
-    """The history of a memory names the stating memory, its time and its words."""
+    """The history of a memory names the memory that ended it, its time and its words."""
     bank = light.bank("alice")
     (old,) = say(bank, 1, HOME).unit_ids
     (new,) = say(bank, 5, MOVED, invalidates=(HOME,)).unit_ids
@@ -83,7 +83,7 @@ def test_the_log_says_who_closed_it_and_why(light: Hindsight) -> None:
 
 
 def test_a_closing_can_be_undone(light: Hindsight) -> None:
-    """A wrongly closed memory is recalled again after restore; restoring twice changes nothing."""
+    """A wrongly closed memory is recalled after restore; restoring twice changes nothing."""
     bank = light.bank("alice")
     (old,) = say(bank, 1, HOME).unit_ids
     say(bank, 5, MOVED, invalidates=(HOME,))
@@ -95,7 +95,7 @@ def test_a_closing_can_be_undone(light: Hindsight) -> None:
 
 
 def test_an_item_added_again_lives_again(light: Hindsight) -> None:
-    """A to-do done and added again in the very words is recalled; done again, it is gone again."""
+    """A to-do that is done and added again in the same words is recalled; done again, it ends again."""
     bank = light.bank("alice")
     task, done = "User needs to optimize the database queries", "User optimized all of the database queries"
     say(bank, 1, task)
@@ -108,7 +108,7 @@ def test_an_item_added_again_lives_again(light: Hindsight) -> None:
 
 
 def test_a_chain_leaves_only_its_end(light: Hindsight) -> None:
-    """Replaced twice, only the latest is valid; in between, what was valid in between."""
+    """Replaced twice, only the latest is valid; in between, the one of that time."""
     bank = light.bank("alice")
     car, bus, bike = (
         "User drives a red car to work",
@@ -123,7 +123,7 @@ def test_a_chain_leaves_only_its_end(light: Hindsight) -> None:
 
 
 def test_a_chain_within_one_retain(light: Hindsight) -> None:
-    """Three messages retained at once that replace each other leave the last one."""
+    """Of three messages in one retain that replace each other, the last is valid."""
     bank = light.bank("alice")
     car, bus, bike = (
         "User drives a red car to work",
@@ -145,7 +145,7 @@ def test_a_chain_within_one_retain(light: Hindsight) -> None:
 
 
 def test_an_old_document_closes_nothing_newer(light: Hindsight) -> None:
-    """A message of May 2 retained late does not withdraw what was said on May 5."""
+    """A message of May 2 that is retained late does not end a statement of May 5."""
     bank = light.bank("alice")
     say(bank, 5, HOME)
     assert say(bank, 2, MOVED, invalidates=(HOME,)).closed == ()
@@ -153,7 +153,7 @@ def test_an_old_document_closes_nothing_newer(light: Hindsight) -> None:
 
 
 def test_what_is_ambiguous_is_reported_and_kept(light: Hindsight) -> None:
-    """Two dentist appointments and a bare "the dentist appointment is off" close neither."""
+    """With two dentist appointments, "the dentist appointment is off" closes neither."""
     bank = light.bank("alice")
     first = say(bank, 1, "User has a dentist appointment with Doctor Abel").unit_ids
     second = say(bank, 2, "User has a dentist appointment with Doctor Baker").unit_ids
@@ -164,7 +164,7 @@ def test_what_is_ambiguous_is_reported_and_kept(light: Hindsight) -> None:
 
 
 def test_a_document_is_never_served_with_an_item_that_was_removed(real: Hindsight) -> None:
-    """An email of which one recipient was removed lacks it, at every budget it fits, and only from the removal on."""
+    """An email without one recipient is returned without it at every budget, and only from the removal on."""
     bank = real.bank("alice")
     (email,) = say(bank, 1, EMAIL, records=ITEMS).unit_ids
     bo = bank.document_items(email)[1].id
@@ -191,7 +191,7 @@ def test_a_document_is_never_served_with_an_item_that_was_removed(real: Hindsigh
 
 
 def test_what_removed_an_item_is_a_memory_like_any_other(real: Hindsight) -> None:
-    """The removal is recalled by itself, counts as one of k, and the tokens told are those of the texts returned."""
+    """The removal is a memory with its own rank and counts towards k; the token counts are those of the returned texts."""
     bank = real.bank("alice")
     (email,) = say(bank, 1, EMAIL, records=ITEMS).unit_ids
     (later,) = say(bank, 3, "User removed Bo Chen from the email; Ann Lee stays", removes=[2]).unit_ids
@@ -205,7 +205,7 @@ def test_what_removed_an_item_is_a_memory_like_any_other(real: Hindsight) -> Non
 
 
 def test_two_removals_of_the_same_item_end_it_once(light: Hindsight) -> None:
-    """The first one counts, and the second is no question for anybody."""
+    """The first one counts, and the second is not reported as ambiguous."""
     bank = light.bank("alice")
     (email,) = say(bank, 1, EMAIL, records=ITEMS).unit_ids
     first = say(bank, 3, "User removed Bo Chen from the email", removes=[2])
@@ -218,7 +218,7 @@ def test_two_removals_of_the_same_item_end_it_once(light: Hindsight) -> None:
 
 
 def test_the_same_retain_again_adds_no_event(light: Hindsight) -> None:
-    """Retaining the withdrawing message twice leaves one entry in the log, and a restored memory stays restored."""
+    """Retaining the message twice adds one entry to the log, and a restored memory stays restored."""
     bank = light.bank("alice")
     (old,) = say(bank, 1, HOME).unit_ids
     say(bank, 5, MOVED, invalidates=(HOME,))
@@ -229,7 +229,7 @@ def test_the_same_retain_again_adds_no_event(light: Hindsight) -> None:
 
 
 def test_another_users_words_close_nothing(light: Hindsight) -> None:
-    """In a bank shared by tags, what Bob withdraws stays true of Alice."""
+    """In a bank shared by tags, Bob's statement does not end Alice's memory."""
     bank = light.bank("shared")
     say(bank, 1, HOME, tags=["alice"])
     assert say(bank, 5, MOVED, invalidates=(HOME,), tags=["bob"]).closed == ()
@@ -237,7 +237,7 @@ def test_another_users_words_close_nothing(light: Hindsight) -> None:
 
 
 def test_the_validity_mark_agrees_with_the_filter(light: Hindsight) -> None:
-    """A memory closed within the second asked about counts as closed for the mark as it does for the filter."""
+    """For a memory closed within the second of `as_of`, mark and filter agree."""
     bank = light.bank("home")
     lisbon = {"what": "Alice lives in Lisbon.", "sources": ["m1"]}
     bank.retain([{"content": "a", "id": "m1", "timestamp": "2024-01-01T10:00:00"}], facts=[lisbon])
@@ -256,7 +256,7 @@ VIENNA = "User lives in Vienna and keeps two cats."
 
 
 def test_what_a_replacing_memory_left_out_stays_gone(light: Hindsight) -> None:
-    """From Vienna to Toronto, and on to Rome: who left Toronto does not live in Vienna again, and still has the cats."""
+    """From Vienna to Toronto, and on to Rome: the end of Toronto does not restore Vienna, and the cats are kept."""
     bank = light.bank("alice")
     (home,) = say(bank, 1, VIENNA).unit_ids
     change = {"unit_id": home, "change": "replaces", "removed": ["User lives in Vienna"]}
@@ -270,7 +270,7 @@ def test_what_a_replacing_memory_left_out_stays_gone(light: Hindsight) -> None:
 
 
 def test_what_a_message_replaced_holds_again_once_the_message_is_edited(light: Hindsight) -> None:
-    """What nobody says any more ends nothing."""
+    """A memory that an edited message had ended is restored."""
     bank = light.bank("alice")
     (home,) = say(bank, 1, VIENNA, thread="t").unit_ids
     change = {"unit_id": home, "change": "replaces", "removed": ["User lives in Vienna"]}
@@ -289,7 +289,7 @@ def test_what_a_message_replaced_holds_again_once_the_message_is_edited(light: H
 
 @pytest.mark.slow
 def test_a_thousand_removals_of_one_item(light: Hindsight) -> None:
-    """However often an item is taken off, it ends once, and the document is served without it in a moment."""
+    """However often an item is removed, it ends once, and recall of the document stays fast."""
     bank = light.bank("alice")
     (email,) = say(bank, 1, EMAIL, records=ITEMS).unit_ids
     change = {"sources": ["d1"], "change": "removes", "items": [2]}

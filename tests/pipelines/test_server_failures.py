@@ -1,6 +1,6 @@
-"""PostgreSQL that is down, full, slow, read-only or refuses: what each call then does, and what is there afterwards."""
+"""PostgreSQL that is down, full, slow, read-only or rejects calls: the errors, and the state afterwards."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
 
 import asyncio
 import logging
@@ -67,7 +67,7 @@ def opened() -> Iterator[Opened]:
 
 @pytest.fixture
 def own() -> Iterator[Server]:
-    """A server of the test's own, which it may stop."""
+    """A separate server that the test may stop."""
     with Server() as server:
         yield server
 
@@ -87,17 +87,17 @@ def execute(address: str, *statements: str) -> None:
 
 
 def as_user(address: str, name: str) -> str:
-    """The same database for another user."""
+    """The same database with another user."""
     return checked_address(address).set(username=name).render_as_string(hide_password=False)
 
 
 def texts(engine: Hindsight, query: str) -> list[str]:
-    """What bank "alice" recalls, sorted."""
+    """The texts that bank "alice" recalls, sorted."""
     return sorted(unit.text for unit in engine.bank("alice").recall(query).units)
 
 
 def test_a_user_without_rights_is_told_so(databases: Databases, opened: Opened) -> None:
-    """Who may not create tables cannot open a new memory; who may only read can open it read-only."""
+    """A user without the right to create tables cannot open a new memory; one who may only read can open it read-only."""
     new, used = databases.address("new", empty=True), databases.address("used")
     opened(used).bank("alice").retain(LISBON)
     execute(
@@ -118,7 +118,7 @@ def test_a_user_without_rights_is_told_so(databases: Databases, opened: Opened) 
 
 @pytest.mark.parametrize("face", ["sync", "async"])
 def test_a_server_that_is_down_costs_no_answer_of_a_graph(own: Server, opened: Opened, face: str) -> None:
-    """The run goes on without memories and with one warning a node; the thread's next turn retains both turns."""
+    """The run continues without memories, with one warning per node; the thread's next turn retains both turns."""
     engine = opened(memory_on(own))
     engine.bank("alice").retain(LISBON)
 
@@ -165,7 +165,7 @@ def test_a_server_that_is_down_costs_no_answer_of_a_graph(own: Server, opened: O
 def test_a_server_that_is_down_costs_no_answer_of_llamaindex(
     own: Server, opened: Opened, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Both kinds of memory keep the chat and warn; their next turn retains what was said."""
+    """Both kinds of memory keep the chat and warn; their next turn retains both."""
     engine = opened(memory_on(own))
     bank = engine.bank("alice")
     bank.retain(LISBON)
@@ -174,7 +174,7 @@ def test_a_server_that_is_down_costs_no_answer_of_llamaindex(
     blocks = LlamaMemory.from_defaults(session_id="b", memory_blocks=[block])
 
     def say(text: str) -> list[str]:
-        """Let the user speak in both chats, and return the prompts."""
+        """Let the user write in both chats; return the prompts."""
         message = ChatMessage(role="user", content=text)
         prompts = []
         for chat in (memory, blocks):
@@ -194,7 +194,7 @@ def test_a_server_that_is_down_costs_no_answer_of_llamaindex(
 
 
 def test_a_statement_that_takes_too_long_names_the_limit(databases: Databases, opened: Opened) -> None:
-    """The server's own limit ends a writer that waits for its bank; repeated with a higher limit the call succeeds."""
+    """The server's statement timeout ends a writer that waits for its bank; with a higher limit the repeated call succeeds."""
     address = databases.address("limited")
     opened(address).bank("alice").retain(LISBON)
     execute(address, "DROP ROLE IF EXISTS hasty", "CREATE ROLE hasty LOGIN SUPERUSER")
@@ -215,7 +215,7 @@ def test_a_statement_that_takes_too_long_names_the_limit(databases: Databases, o
 
 
 def test_transactions_are_not_left_idle(databases: Databases, opened: Opened) -> None:
-    """A memory works under a server that ends transactions that are idle for a second."""
+    """A memory works with a server that ends transactions that are idle for a second."""
     address = databases.address("limited")
     execute(address, "DROP ROLE IF EXISTS nervous", "CREATE ROLE nervous LOGIN SUPERUSER")
     execute(address, "ALTER ROLE nervous SET idle_in_transaction_session_timeout = '1s'")
@@ -232,7 +232,7 @@ def test_transactions_are_not_left_idle(databases: Databases, opened: Opened) ->
 
 
 def test_more_threads_than_connections_wait_for_each_other(databases: Databases, opened: Opened) -> None:
-    """Sixteen threads write and read on two connections each way; all are served."""
+    """Sixteen threads write and read with two connections each; all calls succeed."""
     address = databases.address("small")
     storage = StorageConfig(keywords=KeywordBackend.FTS5, vectors=VectorBackend.EXACT, connections=2)
     engine = opened(address, config=HindsightConfig(storage=storage))
@@ -249,7 +249,7 @@ def test_more_threads_than_connections_wait_for_each_other(databases: Databases,
 def test_a_pool_that_stays_exhausted_names_the_setting(
     databases: Databases, opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A call that gets no connection in time says which setting to raise."""
+    """The error of a call that gets no connection in time names the setting to raise."""
     monkeypatch.setattr("hindsight_integrations.ledger.postgresql.POOL_SECONDS", 0.2)
     address = databases.address("small")
     database = PostgresDatabase(checked_address(address), clock=SystemClock(), connections=2)
@@ -274,7 +274,7 @@ def test_a_pool_that_stays_exhausted_names_the_setting(
 def test_a_server_without_free_connections_is_unreachable_until_it_has_some(
     own: Server, opened: Opened
 ) -> None:
-    """The error quotes the server, and the same engine works once others have disconnected."""
+    """The error quotes the server, and the same engine works when others have disconnected."""
     own.stop()
     own.start("max_connections=4", "superuser_reserved_connections=0", "max_wal_senders=0")
     address = memory_on(own)
@@ -291,7 +291,7 @@ def test_a_server_without_free_connections_is_unreachable_until_it_has_some(
 
 @contextmanager
 def small_disk(server: Server, size: str) -> Iterator[Path]:
-    """A file system of its own of the server's user."""
+    """A separate file system of the server's user."""
     folder = server.folder / "small"
     folder.mkdir()
     subprocess.run(["/usr/bin/mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], check=True)
@@ -304,7 +304,7 @@ def small_disk(server: Server, size: str) -> Iterator[Path]:
 
 
 def test_a_full_disk_of_the_server_loses_nothing(own: Server, opened: Opened) -> None:
-    """Writes fail with the server's words and leave nothing; reads go on; with space again the same calls succeed."""
+    """Writes fail with the server's message and store nothing; reads work; with space again the same calls succeed."""
     with small_disk(own, "24m") as folder:
         execute(
             own.address.format("postgres"),
@@ -335,7 +335,7 @@ def test_a_full_disk_of_the_server_loses_nothing(own: Server, opened: Opened) ->
 
 
 def test_a_standby_is_read_and_refuses_to_be_written(own: Server, opened: Opened) -> None:
-    """A read-only engine on a standby follows the primary; one for writing says that the server is read-only."""
+    """A read-only engine on a standby follows the primary; a writing one raises that the server is read-only."""
     primary = opened(memory_on(own))
     primary.bank("alice").retain(LISBON)
     with Server(standby_of=own) as standby:
@@ -356,7 +356,7 @@ def test_a_standby_is_read_and_refuses_to_be_written(own: Server, opened: Opened
 def test_a_deleted_cache_loses_nothing(
     databases: Databases, opened: Opened, tmp_path: Path, vectors: str, keywords: str
 ) -> None:
-    """The folder is deleted while an engine uses it: what was and what is retained is recalled, there and in a new engine."""
+    """The folder is deleted while an engine uses it: earlier and later memories are recalled, there and in a new engine."""
     address, cache = databases.address(vectors), tmp_path / vectors
     config = HindsightConfig(storage=StorageConfig(vectors=vectors, keywords=keywords))
     engine = opened(address, config=config, cache=cache)
@@ -378,7 +378,7 @@ class DayAhead(SystemClock):
 
 
 def test_a_machine_a_day_ahead_follows_the_clock_of_the_server(databases: Databases, opened: Opened) -> None:
-    """It takes no task or lease before its time, erases no item early, and dates memories like everybody else."""
+    """It takes no task or lease early, erases no item early, and dates memories by the server's clock."""
     address = databases.address("clocks")
     here, ahead = opened(address), opened(address, clock=DayAhead())
     bank = here.bank("alice")

@@ -1,4 +1,4 @@
-"""`settle` of the engine: the due work of all banks, done when it is called."""
+"""`settle` of the engine: it runs the due tasks of all banks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from hindsight_integrations import (
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 
 
-def test_settling_all_banks_is_the_same_on_both_faces(opened: Opened, reader: Reader) -> None:
-    """`settle` does what is due in every bank, tells of each task, and gives back what all brought together."""
+def test_settling_all_banks_is_the_same_on_both_apis(opened: Opened, reader: Reader) -> None:
+    """`settle` runs the due tasks of every bank, calls `progress` for each, and returns the sum of the results."""
     for settle in (lambda engine, **told: engine.settle(**told), settled_by_await):
         engine = opened()
         told: list[Settled] = []
@@ -42,7 +42,7 @@ def settled_by_await(engine: Hindsight, **told: Any) -> Any:
 
 
 def test_settling_can_wait_for_what_is_due_later(opened: Opened, reader: Reader) -> None:
-    """By default what rests is left; with wait=True it is waited for, until nothing waits."""
+    """By default later tasks are left; with wait=True `settle` waits until none is left."""
     engine = opened()
     queue(engine, [0, 1])
     ledger = engine.asynchronous._services.ledger
@@ -57,7 +57,7 @@ def test_settling_can_wait_for_what_is_due_later(opened: Opened, reader: Reader)
 def test_settling_gives_a_model_three_chances(
     opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the model down `settle` ends soon, having asked a few times, and what it did not try waits as it did."""
+    """If the model is down, `settle` ends after a few calls, and the other tasks wait unchanged."""
     monkeypatch.setattr("hindsight_integrations.engine.worker.FIRST_PAUSE", 0.01)
     engine = opened(config=config(concurrent_tasks=1))
     reader.outage = True
@@ -71,7 +71,7 @@ def test_settling_gives_a_model_three_chances(
 def test_settling_does_not_wait_for_a_model_nobody_needs(
     opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the one task that is due has failed, there is nothing to ask the model for, and `settle` ends."""
+    """If the only due task has failed, the model is not needed, and `settle` ends."""
     monkeypatch.setattr("hindsight_integrations.engine.worker.FIRST_PAUSE", 3600.0)
     engine = opened()
     reader.outage = True
@@ -80,7 +80,7 @@ def test_settling_does_not_wait_for_a_model_nobody_needs(
 
 
 def test_a_cancelled_settle_gives_its_tasks_back(opened: Opened, reader: Reader) -> None:
-    """Whoever gives up waiting leaves tasks as they were."""
+    """Cancelling leaves the tasks as they were."""
     engine = opened()
     queue(engine, range(3))
     reader.gate.clear()
@@ -100,7 +100,7 @@ def test_a_cancelled_settle_gives_its_tasks_back(opened: Opened, reader: Reader)
 
 
 def test_settle_checks_its_arguments(opened: Opened, tmp_path: Path) -> None:
-    """What cannot be called, and an engine that may not write, are refused by name."""
+    """The error for a value that is not callable, or for a read-only engine, names it."""
     opened(tmp_path).close()
     with pytest.raises(InvalidRequest, match="progress"):
         opened().settle(progress=3)  # type: ignore[arg-type]

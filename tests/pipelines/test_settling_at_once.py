@@ -1,4 +1,4 @@
-"""Several who settle one bank at the same time: each task is done by one of them, and done once."""
+"""Several concurrent settles of one bank: each task is run once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNT = 12
 
 
 def test_three_who_settle_at_once_extract_each_passage_once(opener: Callable[..., Hindsight]) -> None:
-    """No passage is read twice by the model, none is left, and what each brought adds up to one fact a passage."""
+    """No passage is extracted twice, none is left, and the results together have one fact per passage."""
     calls: Counter[str] = Counter()
 
     def reply(messages: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A memory is found by the words in which it was told, until these are erased."""
+"""A memory is found by the words of its source turns, until these are erased."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def bank(light: Hindsight) -> MemoryBank:
 
 
 def told_hits(bank: MemoryBank, question: str) -> int:
-    """How many memories the words of turns found."""
+    """The number of memories found by words of turns."""
     stages = {stage.name: stage.detail for stage in bank.recall(question).trace.stages}
     return int(stages["source turns"]["hits"])
 
 
 def test_a_memory_is_found_by_the_words_it_was_told_in(bank: MemoryBank) -> None:
-    """The question's words stand in the turns alone; the memory that only one of them told comes first."""
+    """Only the turns contain the question's words; the memory that was made from one of them alone comes first."""
     found = bank.recall("Who had a wobble on a tandem?")
     assert found.units[0].text == FACTS[0]["what"]
     assert told_hits(bank, "tandem wobble") == 2
@@ -45,7 +45,7 @@ def test_a_memory_is_found_by_the_words_it_was_told_in(bank: MemoryBank) -> None
 
 
 def test_erased_words_find_nothing(bank: MemoryBank) -> None:
-    """Erasing a memory takes its turns' words; another memory of the same turn stays, and is found by them no more."""
+    """Erasing a memory erases its turns' words; another memory of the same turn stays, but is no longer found by them."""
     cycling = next(item.unit for item in bank.recall("cycling").units if "cycling" in item.text)
     bank.forget(unit=cycling.id)
     assert told_hits(bank, "tandem wobble") == 0
@@ -54,7 +54,7 @@ def test_erased_words_find_nothing(bank: MemoryBank) -> None:
 
 
 def test_a_reopened_bank_ranks_alike(opener: Callable[..., Hindsight]) -> None:
-    """What was indexed turn by turn and what is replayed from the ledger give the same scores."""
+    """Incremental indexing and replay from the ledger give the same scores."""
     with opener() as first:
         told = first.bank("canal")
         told.retain(CHAT, thread="t", facts=FACTS)
@@ -66,7 +66,7 @@ def test_a_reopened_bank_ranks_alike(opener: Callable[..., Hindsight]) -> None:
 
 
 def test_turns_word_for_word_are_ranked_by_fusion_alone(light: Hindsight) -> None:
-    """Turns that are memories themselves have no other words: nothing is added to their fused scores."""
+    """Turns that are memories themselves have no other words: their fused scores do not change."""
     bank = light.bank("verbatim")
     bank.retain(CHAT, thread="t")
     assert told_hits(bank, "tandem wobble") == 0

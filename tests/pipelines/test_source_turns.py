@@ -1,4 +1,4 @@
-"""Source turns: what was said is kept beside the memories made from it, and `include_chunks` shows it."""
+"""Source turns: the original messages are stored with their memories, and `include_chunks` returns them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Opener = Callable[..., Hindsight]
 def opened(
     opener: Opener, *replies: Any, path: str | Path = ":memory:", turns: bool = True, **retain: Any
 ) -> Hindsight:
-    """An engine whose model replays these answers."""
+    """An engine with scripted model answers."""
     config = HindsightConfig(storage=STORAGE, retain=RetainConfig(source_turns=turns, **retain))
     return opener(path, model=ScriptedModel(list(replies)), config=config)
 
@@ -57,7 +57,7 @@ def turns(folder: Path, thread: str = "t", bank: str = "ann") -> list[SourceTurn
 
 
 def shown(bank: MemoryBank, query: str = "kayak", **options: Any) -> list[tuple[str, bool]]:
-    """(text, whether it is history) of the turns a recall includes."""
+    """(text, whether it is history) of the turns that a recall includes."""
     found = bank.recall(query, include_chunks=True, **options)
     return [(chunk.text, chunk.turn.history) for chunk in found.chunks if chunk.turn]
 
@@ -83,9 +83,10 @@ def test_what_was_said_is_kept_with_who_said_it_and_when(opener: Opener, tmp_pat
 
 @pytest.mark.directory
 def test_a_message_that_is_a_memory_is_not_kept_twice(opener: Opener, tmp_path: Path) -> None:
-    """Without a model a memory is a message word for word: the ledger holds each text once, and reads it as a turn.
+    """Without a model a memory is a message word for word: the ledger contains each text once, and reads it as a turn.
 
-    What only asks is no memory, and a short answer is one with its question, so their words stand with their turns.
+    A message that only asks is not a memory, and a short answer is one together with its question, so their
+    texts are stored as turns.
     """
     engine = opener(tmp_path, config=HindsightConfig(storage=STORAGE))
     engine.bank("ann").retain(TALK, thread="t")
@@ -103,7 +104,7 @@ def test_a_message_that_is_a_memory_is_not_kept_twice(opener: Opener, tmp_path: 
 
 @pytest.mark.directory
 def test_a_fact_that_is_the_message_is_not_kept_twice_either(opener: Opener, tmp_path: Path) -> None:
-    """The caller's own facts may be messages word for word; only the others have a text of their own."""
+    """The caller's facts may be messages word for word; only the other messages are stored as turns."""
     engine = opener(tmp_path, config=HindsightConfig(storage=STORAGE))
     facts = [{"what": "Ann: I bought a red kayak.", "sources": ["m1"]}, NAMED]
     engine.bank("ann").retain(TALK, thread="t", facts=facts)
@@ -120,7 +121,7 @@ def test_a_fact_that_is_the_message_is_not_kept_twice_either(opener: Opener, tmp
 def test_an_edited_message_keeps_its_latest_wording_only(
     opener: Opener, tmp_path: Path, *, model: bool
 ) -> None:
-    """After an edit the earlier words are no turn any more, and after an edit back they are again."""
+    """After an edit the earlier text is no longer a turn, and after an edit back it is again."""
     replies = [{"facts": [{"what": f"Fact {n}.", "sources": ["m1"]}]} for n in range(3)]
     extraction = "auto" if model else "verbatim"
     bank = opened(opener, *replies, path=tmp_path, extraction=extraction).bank("ann")
@@ -131,7 +132,7 @@ def test_an_edited_message_keeps_its_latest_wording_only(
 
 @pytest.mark.directory
 def test_nothing_is_kept_where_it_is_switched_off(opener: Opener, tmp_path: Path) -> None:
-    """With source_turns=False memories stand on messages whose text is gone, and recall says so."""
+    """With source_turns=False memories refer to messages without stored text, and recall says so."""
     engine = opened(opener, {"facts": [BOUGHT]}, path=tmp_path, turns=False)
     bank = engine.bank("ann")
     bank.retain(TALK, thread="t")
@@ -142,7 +143,7 @@ def test_nothing_is_kept_where_it_is_switched_off(opener: Opener, tmp_path: Path
 
 
 def test_recall_shows_the_turns_its_memories_came_from(opener: Opener) -> None:
-    """In the order of the best memory, each once, with what it costs; the budget cuts the last one."""
+    """In the order of their best memory, each once, with its cost; the budget cuts the last one."""
     engine = opened(opener, {"facts": [BOUGHT, NAMED]})
     bank = engine.bank("ann")
     ids = bank.retain(TALK, thread="t").unit_ids
@@ -163,7 +164,7 @@ def test_recall_shows_the_turns_its_memories_came_from(opener: Opener) -> None:
 
 
 def test_a_turn_among_the_memories_is_not_shown_again(opener: Opener) -> None:
-    """A memory that is the message word for word is its own passage, for the other memories of it too."""
+    """A verbatim memory is its own passage, also for other memories of the message."""
     bank = opener(config=HindsightConfig(storage=STORAGE)).bank("ann")
     facts = [{"what": "Ann: I bought a red kayak.", "sources": ["m1"]}, {**BOUGHT, "what": "A kayak is red."}]
     bank.retain(TALK[:1], thread="t", facts=facts)
@@ -173,7 +174,7 @@ def test_a_turn_among_the_memories_is_not_shown_again(opener: Opener) -> None:
 
 
 def test_a_turn_whose_memories_are_closed_is_marked_as_history(opener: Opener) -> None:
-    """Once all memories of a message are closed, history shows it marked; while one held, and then, it is not marked."""
+    """When all memories of a message are closed, it is marked; while one is valid, and with `as_of` that time, it is not."""
     closing = {
         "what": "Ann sold her red kayak.",
         "sources": ["m4"],
@@ -195,7 +196,7 @@ def test_a_turn_whose_memories_are_closed_is_marked_as_history(opener: Opener) -
 
 
 def test_words_said_after_the_moment_are_not_shown_for_it(opener: Opener) -> None:
-    """`as_of` an earlier moment does not show the wording a message got later, nor a turn other tags may not see."""
+    """With an earlier `as_of`, later wordings of a message, and turns with hidden tags, are not shown."""
     later = [
         {"facts": [{**BOUGHT, "what": what}]} for what in ("Ann bought a red kayak.", "Ann bought a canoe.")
     ]
@@ -210,7 +211,7 @@ def test_words_said_after_the_moment_are_not_shown_for_it(opener: Opener) -> Non
 
 
 def test_what_was_said_is_in_no_log(opener: Opener, caplog: pytest.LogCaptureFixture) -> None:
-    """Whatever is retained, found and forgotten, logs hold ids and counts."""
+    """Logs of retain, recall and forget contain only ids and counts."""
     with caplog.at_level(logging.DEBUG):
         bank = opened(opener, {"facts": [BOUGHT]}).bank("ann")
         bank.retain(TALK, thread="t")

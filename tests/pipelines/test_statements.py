@@ -1,4 +1,4 @@
-"""What a turn and a recall cost the ledger."""
+"""The number of SQL statements of a turn and of a recall."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def say(bank: MemoryBank, number: int) -> None:
 
 
 def test_a_turn_and_a_recall_take_few_statements(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """A turn of two messages at most 50, a recall at most 5, indexes included."""
+    """A turn of two messages takes at most 50, a recall at most 5, including indexes."""
     bank = opener(tmp_path / "data").bank("alice")
     for number in range(1, 5):
         say(bank, number)

@@ -1,4 +1,4 @@
-"""Tasks in data directories: how a passage that waits for a model is stored, and that it is read again."""
+"""Tasks in data directories: the stored form of a waiting passage, and reading it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DOWN = ModelUnavailable("test", "down")
 TALK = [Message("Yesterday I bought a red kayak.", "Alice", "2024-05-03T10:00", id="m1")]
 KAYAK = {"what": "Alice bought a red kayak.", "sources": ["m1"], "occurred_start": "2024-05-02"}
 
-# As version 1 stores them: other versions that open the data directory must read the same.
+# As stored by version 1: other versions that open the data directory must read the same.
 CONVERSATION: dict[str, Any] = {
     "messages": [
         {
@@ -130,7 +130,7 @@ def test_a_document_that_waits_is_stored_in_the_format_of_version_1(engine: Hind
 def test_a_stored_task_is_done(
     opener: Callable[..., Hindsight], engine: Hindsight, tmp_path: Path, clock: FrozenClock
 ) -> None:
-    """What another version stored in this format is extracted as this version's own task would be."""
+    """A task stored by another version in this format is extracted like this version's own."""
     retain_talk(engine)
     with opener(tmp_path, model=ScriptedModel([DOWN]), config=CONFIG) as older:
         retain_talk(older)

@@ -1,4 +1,4 @@
-"""The sync face's event loop: borrowed for async engines, and never in the way of a process that ends or forks."""
+"""The sync API's event loop: shared for async engines, and without effect on the end or the fork of a process."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run(script: str, *arguments: str) -> list[str]:
 
 
 def test_async_objects_serve_code_that_cannot_await(light: Hindsight) -> None:
-    """`over` gives an async engine or bank a sync face, from any thread; closing one face closes the other."""
+    """`over` gives an async engine or bank a sync API, from any thread; closing one closes the other."""
     light.bank("alice").retain("My kayak is red.")
     engine = Hindsight.over(light.asynchronous)
     bank = MemoryBank.over(light.bank("alice").asynchronous)
@@ -66,13 +66,13 @@ def test_async_objects_serve_code_that_cannot_await(light: Hindsight) -> None:
 
 @pytest.mark.parametrize("worker", ["worker", pytest.param("no worker", marks=pytest.mark.slow)])
 def test_a_script_that_forgets_to_close_ends(worker: str) -> None:
-    """A process whose engines are still open at its end does not hang, whether or not they have workers."""
+    """A process with open engines ends without hanging, with or without workers."""
     assert run(OPEN + 'print([bank.count() for bank in banks], "end")', worker) == ["[1, 1] end"]
 
 
 @pytest.mark.promise("After `os.fork`, the child must open its own engine.")
 @pytest.mark.parametrize("worker", ["worker", pytest.param("no worker", marks=pytest.mark.slow)])
 def test_a_forked_child_ends_and_the_parent_goes_on(worker: str) -> None:
-    """In a forked child engines say they are closed and can be dropped; the parent's still work."""
+    """In a forked child engines raise EngineClosed and can be dropped; the parent's still work."""
     printed = run(OPEN + FORK + "print([bank.count() for bank in banks])", worker)
     assert printed == ["closed in the child", "closed in the child", "[1, 1]"]

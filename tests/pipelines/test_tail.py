@@ -1,4 +1,4 @@
-"""What was retained is found by every channel before any index has it on disk, after a kill, and where a disk refuses."""
+"""New memories are found by every channel before an index is written to disk, after a kill, and if the disk rejects writes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def projection_of(bank: MemoryBank) -> BankProjection:
 
 
 def on_disk(bank: MemoryBank) -> tuple[int, int]:
-    """The revisions that the vector index and the keyword index would open with."""
+    """The revisions of the vector index and the keyword index on disk."""
     indexes = projection_of(bank)._indexes
     marks = indexes.vectors.watermark, indexes.keywords.watermark
     return tuple(mark.revision if mark else 0 for mark in marks)  # type: ignore[return-value]
@@ -73,7 +73,7 @@ def refusing(*_: Any, **__: Any) -> None:
 
 @pytest.mark.promise("`retain` returns once its memories are on disk and every channel finds them.")
 def test_every_channel_finds_what_no_index_has_on_disk(engine: Hindsight) -> None:
-    """Right after a retain a memory is found by meaning, word, date and name, though only the ledger was written."""
+    """Right after a retain a memory is found by meaning, word, date and name, although only the ledger was written."""
     bank = engine.bank("alice")
     bank.retain(MANY)
     (kayak,) = bank.retain([KAYAK]).unit_ids
@@ -86,7 +86,7 @@ def test_every_channel_finds_what_no_index_has_on_disk(engine: Hindsight) -> Non
 def test_corrections_and_closings_count_at_once(
     opener: Opener, tmp_path: Path, config: HindsightConfig, flushed: bool
 ) -> None:
-    """A corrected memory is found by its new wording alone, and a closed one is history, wherever the index has it."""
+    """An edited memory is found by its new wording only, and a closed one is history, even if the index on disk is older."""
     engine = opener(tmp_path / "data", config=config)
     bank = engine.bank("alice")
     (kayak,) = bank.retain([KAYAK], thread="t").unit_ids
@@ -107,7 +107,7 @@ def test_corrections_and_closings_count_at_once(
 
 
 def test_filters_hold_for_what_waits(engine: Hindsight) -> None:
-    """Tags and `as_of` select among memories that no index has on disk as among the others."""
+    """Tags and `as_of` also filter memories that are in no index on disk."""
     bank = engine.bank("alice")
     bank.retain(MANY, tags=["fruit"])
     (kayak,) = bank.retain([KAYAK], tags=["boats"]).unit_ids
@@ -121,7 +121,7 @@ def test_filters_hold_for_what_waits(engine: Hindsight) -> None:
 
 
 def test_indexes_are_written_when_enough_waits(engine: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The turn with which the limit is reached writes what waited, with it; the ones before and after do not."""
+    """The turn that reaches the limit writes all waiting changes; those before and after do not."""
     monkeypatch.setattr(bank_projection, "TAIL_LIMIT", 3)
     monkeypatch.setattr(bank_projection, "COMMIT_AFTER", 3)
     bank = engine.bank("alice")
@@ -135,7 +135,7 @@ def test_indexes_are_written_when_enough_waits(engine: Hindsight, monkeypatch: p
 
 
 def test_closing_writes_what_waits(opener: Opener, tmp_path: Path, config: HindsightConfig) -> None:
-    """Opened again after `close`, both indexes stand where the ledger does."""
+    """After `close` and reopening, both indexes are at the ledger's revision."""
     engine = opener(tmp_path, config=config)
     engine.bank("alice").retain(MANY)
     engine.close()
@@ -164,7 +164,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_a_kill_costs_a_replay_and_nothing_else(
     opener: Opener, tmp_path: Path, config: HindsightConfig
 ) -> None:
-    """Killed with everything waiting, the next engine finds all of it by every channel; Chroma is not written to open."""
+    """After a kill with everything waiting, the next engine finds it by every channel; Chroma is not written at open."""
     kind = str(config.storage.keywords)
     killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), kind, KAYAK.text], check=False)
     assert killed.returncode == -signal.SIGKILL
@@ -202,7 +202,7 @@ def test_an_index_that_cannot_be_written_is_named_and_missed_by_nobody(
     broken: list[tuple[type, str]],
     failure: Callable[..., None],
 ) -> None:
-    """Retain says which index is behind, recall answers as if it were not, and the next write that succeeds heals it."""
+    """Retain names the index that is behind, recall is complete, and the next successful write repairs it."""
     monkeypatch.setattr(bank_projection, "TAIL_LIMIT", 2)
     monkeypatch.setattr(bank_projection, "COMMIT_AFTER", 2)
     bank = engine.bank("alice")
@@ -225,7 +225,7 @@ def test_an_index_that_cannot_be_written_is_named_and_missed_by_nobody(
 
 
 def test_bulk_retains_name_what_is_behind_too(engine: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`retain_many` says in each item's result, and in its own, which index could not be written."""
+    """`retain_many` names the index in each item's result and in its own."""
     from hindsight_integrations import RetainItem
 
     bank = engine.bank("alice")
@@ -242,7 +242,7 @@ def test_bulk_retains_name_what_is_behind_too(engine: Hindsight, monkeypatch: py
 def test_a_vector_index_that_cannot_be_asked_is_done_without(
     engine: Hindsight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Recall scores exactly where Chroma fails, says so by `doctor`, and uses it again once a write found it whole."""
+    """Recall scores exactly if Chroma fails, `doctor` reports it, and Chroma is used again after a successful write."""
     bank = engine.bank("alice")
     monkeypatch.setattr(bank_projection, "TAIL_LIMIT", 2)
     bank.retain([*MANY, KAYAK])
@@ -262,7 +262,7 @@ def test_a_vector_index_that_cannot_be_asked_is_done_without(
 def test_a_replaced_wording_leaves_the_files_at_once(
     opener: Opener, tmp_path: Path, config: HindsightConfig
 ) -> None:
-    """A correction is not left waiting: when `edit` returns, no file of the keyword index has the old word."""
+    """When `edit` returns, no file of the keyword index contains the old word."""
     engine = opener(tmp_path, config=config)
     (kayak,) = engine.bank("alice").retain([Message("Alice hid the zyxquorl.", "Bob", id="m1")]).unit_ids
     engine.close()
@@ -280,7 +280,7 @@ def files_with(folder: Path, needle: bytes) -> set[str]:
 def test_closing_goes_on_where_nothing_can_be_written(
     opener: Opener, tmp_path: Path, config: HindsightConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`close` on a full disk closes, and the next open has everything."""
+    """`close` works on a full disk, and the next open has everything."""
     engine = opener(tmp_path, config=config)
     engine.bank("alice").retain([*MANY, KAYAK])
     with monkeypatch.context() as patch:
@@ -315,7 +315,7 @@ def test_a_large_bank_answers_while_its_vector_index_is_loaded(
 def test_many_vectors_are_written_in_the_background(
     engine: Hindsight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A large retain is found at once and reaches Chroma afterwards; what is forgotten meanwhile is not in it."""
+    """A large retain is found at once and written to Chroma afterwards, without memories forgotten meanwhile."""
     monkeypatch.setattr(bank_projection, "WRITE_AT_ONCE", 5)
     monkeypatch.setattr(bank_projection, "TAIL_LIMIT", 4)
     bank, may_write = engine.bank("alice"), threading.Event()

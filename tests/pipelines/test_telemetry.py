@@ -1,4 +1,4 @@
-"""What operators see of a retain, a recall and a reflect: one log line and one span each, without memory text."""
+"""Logs and spans of a retain, a recall and a reflect: one line and one span each, without memory text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_each_operation_is_a_log_line_and_a_span(
 
 
 def test_a_failure_is_a_span_without_its_message(light: Hindsight, spans: InMemorySpanExporter) -> None:
-    """The message may quote what was said."""
+    """The message may quote a text."""
     with pytest.raises(InvalidRequest):
         light.bank("ann").recall("bees", max_tokens=-1)
     (span,) = spans.get_finished_spans()

@@ -1,4 +1,4 @@
-"""Conversations that are followed: what is new is retained, what a fork drops holds no more."""
+"""Followed conversations: new messages are retained, and memories of messages that a fork dropped become invalid."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def valid(bank: MemoryBank) -> list[str]:
 
 
 def test_only_what_is_new_is_retained(bank: MemoryBank) -> None:
-    """A turn later the earlier messages are there once, and known."""
+    """In the next turn the earlier messages are stored once, and known."""
     assert follow(bank, H1, A1) == ["a1", "h1"]
     assert bank.threads.follow([H1, A1, H2, A2], thread="t").created == 2
     assert bank.threads.follow([H1, A1, H2, A2], thread="t").created == 0
@@ -66,7 +66,7 @@ def test_nothing_in_common_drops_nothing(bank: MemoryBank) -> None:
 
 
 def test_back_to_the_first_branch_and_back_again(bank: MemoryBank) -> None:
-    """Each branch brings its memories back, and only one holds at a time."""
+    """Each branch restores its memories, and only one is valid at a time."""
     follow(bank, H1, A1, H2, A2)
     assert follow(bank, H1, A1_ANEW) == ["a1b", "h1"]
     assert follow(bank, H1, A1, H2, A2, H3) == ["a1", "a2", "h1", "h2", "h3"]
@@ -78,7 +78,7 @@ MOVED = Message("I left Berlin.", "alice", "2024-05-01T09:03", "m1")
 
 
 class Moving(ScriptedModel):
-    """A model that keeps every message in its words, and hears that alice moved."""
+    """A model that stores every message verbatim, and ends memories when alice has moved."""
 
     def __init__(self) -> None:
         super().__init__(self._answer)
@@ -114,7 +114,7 @@ def test_what_a_dropped_message_withdrew_holds_again(moving: MemoryBank) -> None
 
 
 def test_what_was_withdrawn_within_a_dropped_branch_holds_only_on_that_branch(moving: MemoryBank) -> None:
-    """A statement and its withdrawal are dropped together, and each comes back as the branch one is on has it."""
+    """A statement and its withdrawal are dropped together, and restored when the thread returns to their branch."""
     bank, lives, moved = moving, BERLIN, MOVED
     assert follow(bank, H1, A1, lives, moved) == ["a1", "h1", "m1"]
     for _ in range(2):
@@ -126,7 +126,7 @@ def test_what_was_withdrawn_within_a_dropped_branch_holds_only_on_that_branch(mo
 
 
 def test_a_window_of_the_first_message_and_the_newest_turn_drops_nothing(bank: MemoryBank) -> None:
-    """Clients trim so; an edit of the first question looks the same, and must not close what may be true."""
+    """Clients trim conversations like this; an edit of the first question looks the same, and must not close valid memories."""
     assert follow(bank, H1, A1) == ["a1", "h1"]
     assert follow(bank, H1, H2) == ["a1", "h1", "h2"]
     assert follow(bank, H1, H3) == ["a1", "h1", "h2", "h3"]
@@ -138,7 +138,7 @@ STRIKE = Message("New mooring fees are off the agenda.", "alice", "2024-05-03T10
 
 
 class Striking(ScriptedModel):
-    """A model that hears an item struck off the one document it is shown, and nothing else."""
+    """A model that removes an item from the only shown document."""
 
     def __init__(self) -> None:
         super().__init__(self._answer)
@@ -155,7 +155,7 @@ class Striking(ScriptedModel):
 def test_an_item_that_a_dropped_message_struck_is_on_its_list_again(
     opener: Any, light_config: HindsightConfig
 ) -> None:
-    """The item ended, the document itself never did; the items that hold, listed and served, follow the branch one is on."""
+    """The item ended, but not the document; the valid items follow the current branch."""
     bank = opener(model=Striking(), config=light_config).bank("port")
     items = ["crane repair", "new mooring fees", "pier lights"]
     records = [{"kind": "document_item", "category": "agenda", "value": item} for item in items]
@@ -195,7 +195,7 @@ def test_lists_of_one_thread_have_logs_of_their_own(bank: MemoryBank) -> None:
 
 
 class Switched(ScriptedModel):
-    """A model that may be off, and makes a fact of the last line it is told."""
+    """A model that may be off, and extracts the last line of its prompt."""
 
     on: bool = False
 
@@ -222,7 +222,7 @@ def found(bank: MemoryBank) -> list[str]:
 def test_what_waited_when_a_fork_dropped_it_is_not_found_then_nor_later(
     opener: Any, light_config: HindsightConfig
 ) -> None:
-    """The model is down, the answer is regenerated, the model comes back: the rejected answer holds at no time."""
+    """The model is down, the answer is regenerated, the model comes back: the rejected answer is never valid."""
     model = Switched()
     bank = opener(model=model, config=light_config).bank("alice")
     bank.threads.follow([H1], thread="t", on_model_failure="queue")

@@ -1,6 +1,7 @@
-"""What becomes of an ending, a removal and an addition when the message that made them is edited, dropped, forgotten or told again.
+"""Endings, removals and additions are undone when the message that made them is edited, dropped, forgotten or retained again.
 
-Each also with a kill before the commit, after which nothing has happened, and one right behind it, after which all has.
+Each case also with a kill before the commit, after which nothing has changed, and one right after it, after
+which everything has.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from hindsight_integrations.testing.scripted_model import Reply
 
 @dataclass(frozen=True)
 class State:
-    """What of the conversation holds: its memories, and the items of the list as they are served."""
+    """The valid memories of the conversation, and the items of the list as returned."""
 
     memories: frozenset[str]
     items: tuple[str, ...] | None
@@ -66,7 +67,7 @@ AFTER = {
 
 @pytest.mark.parametrize("step", AFTER)
 def test_what_a_message_did_goes_with_it(step: str, tmp_path: Path) -> None:
-    """And only that: once more, and after the engine is opened again, it is the same."""
+    """Nothing else changes; a repetition, and a reopened engine, give the same result."""
     with opened(str(tmp_path)) as engine:
         bank = engine.bank("alice")
         tell(bank)
@@ -111,7 +112,7 @@ def test_a_fork_back_makes_it_hold_once_more(tmp_path: Path) -> None:
 
 
 def test_an_edit_that_says_it_still_ends_it_still(tmp_path: Path) -> None:
-    """The new wording is read with the memory before it, as it holds without the old one."""
+    """The new wording is extracted with the memory shown as it is without the old one."""
     edited = Message(f"{told.U3.text} Finally!", "user", "2024-05-03T09:00", "u3")
     with opened(str(tmp_path)) as engine:
         bank = engine.bank("alice")
@@ -125,7 +126,7 @@ def test_an_edit_that_says_it_still_ends_it_still(tmp_path: Path) -> None:
 def test_a_fork_does_not_show_the_memory_of_a_dropped_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A memory whose own message was dropped stays invalid, so a message of the new branch is not read with it."""
+    """A memory whose message was dropped stays invalid, so it is not shown for a message of the new branch."""
     start = [
         Message("Hello, it is me.", "user", "2024-04-30T09:00", "u0"),
         Message("Hello.", "assistant", "2024-04-30T09:01", "a0", Role.ASSISTANT),
@@ -150,7 +151,7 @@ def test_a_fork_does_not_show_the_memory_of_a_dropped_message(
 
 
 def test_the_result_lists_what_holds_again(tmp_path: Path) -> None:
-    """By id, memories and items, of an edit and of a forget; a dry run says it before."""
+    """By id, memories and items, for an edit and a forget; a dry run predicts it."""
     for name, change in (
         ("edited", lambda bank: bank.retain([U3_EDITED], thread="t")),
         ("gone", STEPS["forget_last"]),

@@ -1,4 +1,4 @@
-"""What a tool gave back, as a memory: found like others, and nobody's word."""
+"""A tool's result as a memory: found like others, and not a person's statement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def result(text: str) -> Message:
 
 
 def test_a_tools_result_is_found_and_its_tool_is_no_person(light: Hindsight) -> None:
-    """Recall finds what a tool gave back, as a fact of the world; the tool is nobody the memory knows."""
+    """Recall finds a tool's result as a world fact; the tool is not an entity."""
     bank = light.bank("ann")
     bank.retain([result("read() returned: Marta keeps bees in Ghent.")], thread="t")
     (found,) = bank.recall("Who keeps bees?").units
@@ -27,7 +27,7 @@ def test_a_tools_result_is_found_and_its_tool_is_no_person(light: Hindsight) -> 
 
 
 def test_a_tools_result_is_no_evidence_of_an_opinion(light: Hindsight) -> None:
-    """What tools give back neither reinforces nor weakens what the agent believes."""
+    """Tool results neither reinforce nor weaken an opinion of the agent."""
     bank = light.bank("ann")
     bank.retain([result("Remote work is the best there is.")], thread="t")
     (found,) = bank.recall("remote work").units
@@ -37,6 +37,6 @@ def test_a_tools_result_is_no_evidence_of_an_opinion(light: Hindsight) -> None:
 
 
 def test_an_opinion_in_a_tools_result_is_not_the_agents() -> None:
-    """A review that a tool read says what its author thinks; the agent has formed no opinion by reading it."""
+    """A review that a tool returned contains its author's opinion; the agent forms none by reading it."""
     fact = ExtractedFact(what="Remote work is best.", fact_type=FactType.OPINION, sources=["t1"])
     assert as_extracted(fact, {"t1": result("Remote work is best.")}).fact_type is FactType.WORLD

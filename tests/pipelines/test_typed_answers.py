@@ -1,4 +1,4 @@
-"""Answers in the caller's own form: within the one call of a single reflection, or not at all."""
+"""Answers in the caller's schema: in the only call of a single reflection, or not at all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Price(BaseModel):
 
 
 class Impossible(BaseModel):
-    """A form that nothing fits."""
+    """A schema that no answer matches."""
 
     amount: int
 
@@ -50,7 +50,7 @@ def bank_of(opener: Callable[..., Hindsight], light_config: Any) -> Callable[...
 
 
 def test_one_call_gives_answer_and_form(bank_of: Callable[..., MemoryBank]) -> None:
-    """The typed answer costs no call of its own, and the prose comes with it."""
+    """The structured answer costs no separate call, and the prose is returned too."""
     model = ScriptedModel([answer({"amount": "900", "currency": "EUR"})])
     found = bank_of(model).reflect(QUESTION, response_schema=Price)
     assert found.structured == Price(amount=Decimal(900), currency="EUR")
@@ -61,7 +61,7 @@ def test_one_call_gives_answer_and_form(bank_of: Callable[..., MemoryBank]) -> N
 
 
 def test_a_form_that_is_wrong_is_asked_for_again(bank_of: Callable[..., MemoryBank]) -> None:
-    """The model is told which part of the form is wrong."""
+    """The model is told which part is invalid."""
     model = ScriptedModel(
         [
             answer({"amount": "900", "currency": "euro"}),
@@ -77,7 +77,7 @@ def test_a_form_that_is_wrong_is_asked_for_again(bank_of: Callable[..., MemoryBa
 
 @pytest.mark.parametrize("strategy", ["single", "agentic"])
 def test_a_form_that_nothing_fits_is_an_error(bank_of: Callable[..., MemoryBank], strategy: str) -> None:
-    """It is refused after two repairs, and nothing of the reflection is stored."""
+    """It is rejected after two repairs, and nothing of the reflection is stored."""
     step = {"tool": "answer", "answer": {"text": "900 euros.", "based_on": ["1"]}}
     replies: list[Any] = (
         [answer({"amount": 900})] * 3 if strategy == "single" else [step, *[{"amount": 900}] * 3]
@@ -91,7 +91,7 @@ def test_a_form_that_nothing_fits_is_an_error(bank_of: Callable[..., MemoryBank]
 
 
 def test_the_same_form_has_the_same_schema() -> None:
-    """Its bytes do not change from question to question, so that services cache what stands before."""
+    """It is the same to the byte for every question, so that services cache the prefix."""
     assert with_output(Answer, Price) is with_output(Answer, Price)
     assert "output" in with_output(Answer, Price).model_json_schema()["required"]
     assert with_output(Answer, Impossible) is not with_output(Answer, Price)

@@ -1,4 +1,4 @@
-"""Turns that wait for extraction: found at once while the model is down, and never beside their facts."""
+"""Turns that wait for extraction: found at once while the model is down, and never together with their facts."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ Opener = Callable[..., Hindsight]
 
 
 class Recording(HashEmbedder):
-    """A hash embedder that remembers the vector of whatever has the rare word."""
+    """A hash embedder that records the vectors of texts with the rare word."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[bytes] = []
 
     def embed_documents(self, texts: Sequence[str]) -> Any:
-        """As the parent."""
+        """As in the base class."""
         rows = super().embed_documents(texts)
         self.seen += [row.tobytes() for row, text in zip(rows, texts, strict=True) if RARE in text]
         return rows
@@ -81,13 +81,13 @@ class Moody(HashEmbedder):
     down = False
 
     def embed_documents(self, texts: Sequence[str]) -> Any:
-        """As the parent."""
+        """As in the base class."""
         if self.down:
             raise ModelUnavailable("embedder", "down")
         return super().embed_documents(texts)
 
     def embed_query(self, text: str) -> Any:
-        """As the parent, also below `embed_documents`, which asks here for each text."""
+        """As in the base class; `embed_documents` calls it for each text."""
         if self.down:
             raise ModelUnavailable("embedder", "down")
         return super().embed_query(text)
@@ -100,7 +100,7 @@ def opened(
     storage: StorageConfig = LIGHT,
     **options: Any,
 ) -> Hindsight:
-    """An engine that queues what its model, which replays these answers, fails on."""
+    """An engine with scripted model answers that queues passages on which the model fails."""
     retain = {"on_model_failure": "queue", **options.pop("retain", {})}
     config = HindsightConfig(
         storage=storage, retain=RetainConfig(**retain), recall=options.pop("recall", RecallConfig())
@@ -109,19 +109,19 @@ def opened(
 
 
 def files_with(folder: Path, needle: bytes) -> list[str]:
-    """The files that hold the bytes, in any case of letters."""
+    """The files that contain the bytes, ignoring case."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert files
     return [str(path) for path in files if needle.lower() in path.read_bytes().lower()]
 
 
 def kinds(found: Sequence[RecalledUnit]) -> list[UnitKind]:
-    """What each result is."""
+    """The kind of each result."""
     return [item.kind for item in found]
 
 
 def waiting(bank: MemoryBank, query: str = RARE, **options: Any) -> list[str]:
-    """Texts of the turns that a recall returns."""
+    """Texts of the waiting turns that a recall returns."""
     return [item.text for item in bank.recall(query, **options).units if item.kind is UnitKind.TURN]
 
 
@@ -129,7 +129,7 @@ def waiting(bank: MemoryBank, query: str = RARE, **options: Any) -> list[str]:
 def test_with_the_model_down_a_message_is_found_at_once(
     opener: Opener, tmp_path: Path, storage: StorageConfig
 ) -> None:
-    """By meaning, by a rare word and by date, as a turn; after `settle` its facts are found, and it never beside them."""
+    """By meaning, by a rare word and by date, as a turn; after `settle` its facts are found, and never both."""
     engine = opened(opener, DOWN, FACTS, path=tmp_path, storage=storage)
     bank = engine.bank("alice")
     bank.retain(TALK, thread="t")
@@ -193,7 +193,7 @@ bank.tasks.settle()
 def test_killed_in_between_it_is_the_same(
     opener: Opener, tmp_path: Path, moment: str, *, extracted: bool
 ) -> None:
-    """Killed after a commit and before its projection, the next open finds the turn or its fact, and never both."""
+    """After a kill between a commit and its projection, the next open finds the turn or its fact, and never both."""
     done = subprocess.run(
         [sys.executable, "-c", KILLED_BETWEEN, str(tmp_path), moment],
         check=False,
@@ -207,13 +207,13 @@ def test_killed_in_between_it_is_the_same(
         return [item.kind for item in bank.recall("red kayak").units if "kayak" in item.text]
 
     assert found() == [UnitKind.MEMORY if extracted else UnitKind.TURN]
-    bank.tasks.retry()  # the child's clock went ahead of this one
+    bank.tasks.retry()  # the child's clock was ahead of this one
     bank.tasks.settle()
     assert found() == [UnitKind.MEMORY]
 
 
 def test_a_turn_keeps_to_the_masks_and_the_budget(opener: Opener) -> None:
-    """Tags, networks, `as_of`, windows and tokens hold for a turn as for the memory it would be word for word."""
+    """Tags, networks, `as_of`, windows and tokens apply to a turn as to a verbatim memory."""
     bank = opened(opener, DOWN).bank("alice")
     bank.retain([*TALK[:1], Message("Noted.", "assistant", "2024-05-03T15:00", id="m9")], tags=["a"])
     (text,) = waiting(bank)
@@ -233,7 +233,7 @@ def test_a_turn_keeps_to_the_masks_and_the_budget(opener: Opener) -> None:
 
 
 def test_the_graph_finds_a_turn_by_the_names_in_it(opener: Opener) -> None:
-    """Somebody the bank knows is named in a turn that waits, or has said it: the graph channel finds it."""
+    """The graph channel finds a waiting turn that names an entity of the bank, or was said by one."""
     bob = {"what": "Bob sails.", "sources": ["m0"], "entities": [{"text": "Bob", "type": "PERSON"}]}
     others = [{"what": f"Fact {n} of plums.", "sources": ["m0"]} for n in range(20)]
     bank = opened(opener, {"facts": [bob, *others]}, DOWN).bank("alice")
@@ -245,7 +245,7 @@ def test_the_graph_finds_a_turn_by_the_names_in_it(opener: Opener) -> None:
 
 
 def test_a_turn_is_reranked_explained_and_helps_its_neighbours(opener: Opener) -> None:
-    """The reranker reads it, `explain` says what it is, and the turn that answers another comes with it."""
+    """The reranker scores it, `explain` says what it is, and the turn that it answers is returned with it."""
     engine = opened(opener, DOWN, reranker=FixedReranker())
     bank = engine.bank("alice")
     asked = Message("What did you paint?", "Ann", "2024-05-03T10:00", id="q")
@@ -257,7 +257,7 @@ def test_a_turn_is_reranked_explained_and_helps_its_neighbours(opener: Opener) -
 
 
 def test_if_the_embedder_fails_too_words_and_date_find_it(opener: Opener, tmp_path: Path) -> None:
-    """Nothing is lost: no vector is stored, the indexes agree with the ledger, and embedding anew makes up for it."""
+    """Nothing is lost: no vector is stored, indexes and ledger agree, and a later embedding adds the vector."""
     embedder = Moody()
     engine = opened(opener, {"facts": []}, DOWN, path=tmp_path, storage=REAL, embeddings=embedder)
     bank = engine.bank("alice")
@@ -280,7 +280,7 @@ def test_if_the_embedder_fails_too_words_and_date_find_it(opener: Opener, tmp_pa
 
 
 def test_without_the_embedder_no_memories_can_be_shown_and_the_turn_waits(opener: Opener) -> None:
-    """In a bank that holds something the model is not even asked; the turn is kept, and settled when all is well."""
+    """In a bank with memories the model is not called; the turn is stored, and settled when the embedder works."""
     embedder = Moody()
     greeting = {"facts": [{"what": "Alice said hello."}]}
     bank = opened(opener, greeting, FACTS, embeddings=embedder).bank("alice")
@@ -293,7 +293,7 @@ def test_without_the_embedder_no_memories_can_be_shown_and_the_turn_waits(opener
 
 
 def test_with_the_embedder_down_recall_can_answer_by_words_and_date(opener: Opener) -> None:
-    """Where channels may fail, a question that cannot be embedded is answered by the others, and the trace says so."""
+    """If channels may fail, a question that cannot be embedded is answered by the others, and the trace says so."""
     embedder = Moody()
     bank = opened(
         opener,
@@ -314,7 +314,7 @@ def test_with_the_embedder_down_recall_can_answer_by_words_and_date(opener: Open
 
 
 def test_listings_counts_and_links_do_not_take_it_for_a_memory(opener: Opener) -> None:
-    """It is in no listing and no count, nothing links to it, names are not made of it, and no statement of its words closes it."""
+    """It is in no listing and no count, has no links or entities, and no statement equal to its text closes it."""
     sold = {
         "what": "Alice sold her red kayak.",
         "sources": ["m5"],
@@ -337,7 +337,7 @@ def test_listings_counts_and_links_do_not_take_it_for_a_memory(opener: Opener) -
 
 
 def test_a_parked_passage_is_found_and_the_extracted_ones_are_not_repeated(opener: Opener) -> None:
-    """Of two passages the model fails on one for good: its messages are turns, those of the other one memories."""
+    """The model fails on one of two passages: its messages are turns, those of the other passage have memories."""
     first = {"facts": [{"what": "Alice has plums.", "sources": ["m0"]}]}
 
     def script(messages: list[Any]) -> Any:
@@ -362,7 +362,7 @@ def test_a_parked_passage_is_found_and_the_extracted_ones_are_not_repeated(opene
 
 @pytest.mark.directory
 def test_of_a_long_message_only_the_piece_that_waits_is_a_turn(opener: Opener, tmp_path: Path) -> None:
-    """A message cut in two, of which one piece is extracted: that fact and the other piece, then both facts; one text."""
+    """A message is cut in two, and one piece is extracted: that fact and the other piece are found, then both facts; the text is stored once."""
     pieces = ["apples " * 10, "pears " * 10]
 
     def script(messages: list[Any]) -> Any:
@@ -392,7 +392,7 @@ def test_of_a_long_message_only_the_piece_that_waits_is_a_turn(opener: Opener, t
 
 
 def test_an_edited_message_waits_in_its_latest_wording(opener: Opener) -> None:
-    """Edited while it waits, it is found by its new words alone; extracted, by its fact alone, whatever task comes first."""
+    """Edited while it waits, it is found by its new words only; extracted, by its fact only, whichever task runs first."""
     fact = {"facts": [{"what": "Alice bought a blue canoe.", "sources": ["m1"]}]}
     bank = opened(opener, DOWN, DOWN, fact).bank("alice")
     bank.retain(TALK[:1], thread="t")
@@ -404,7 +404,7 @@ def test_an_edited_message_waits_in_its_latest_wording(opener: Opener) -> None:
 
 
 def test_extracted_while_a_recall_runs_its_facts_are_found(opener: Opener) -> None:
-    """A recall that had found the turn when its facts came asks again: it returns them, neither the turn nor nothing."""
+    """A recall that found the turn when its facts were committed is repeated: it returns the facts, not the turn, and never nothing."""
     banks: list[MemoryBank] = []
 
     def settle(_: int) -> None:
@@ -419,7 +419,7 @@ def test_extracted_while_a_recall_runs_its_facts_are_found(opener: Opener) -> No
 
 @pytest.mark.directory
 def test_a_turn_is_found_where_texts_are_not_kept(opener: Opener, tmp_path: Path) -> None:
-    """source_turns=False keeps no text beside memories; what waits is found all the same, and gone when it is extracted."""
+    """source_turns=False stores no texts next to memories; waiting messages are found, and removed when they are extracted."""
     bank = opened(opener, DOWN, FACTS, path=tmp_path, retain={"source_turns": False}).bank("alice")
     bank.retain(TALK, thread="t")
     assert len(waiting(bank)) == 1
@@ -433,7 +433,7 @@ def test_a_turn_is_found_where_texts_are_not_kept(opener: Opener, tmp_path: Path
 def test_extraction_leaves_the_collection_alone_and_a_later_erasure_cleans_it(
     opener: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No rebuild of vectors when a turn is extracted; forgetting its message leaves neither words nor vector in a file."""
+    """Extracting a turn does not rebuild vectors; forgetting its message leaves neither words nor vector in a file."""
     embedder = Recording()
     cleared: list[ChromaVectorIndex] = []
     emptied = ChromaVectorIndex.clear
@@ -459,7 +459,7 @@ def test_extraction_leaves_the_collection_alone_and_a_later_erasure_cleans_it(
 
 @pytest.mark.parametrize("name", ["alice", "alice, moved"])
 def test_an_archive_carries_what_waits(opener: Opener, name: str) -> None:
-    """Imported elsewhere, a turn is found as before and extracted by the task that came with it, whatever the bank's name."""
+    """Imported elsewhere, a turn is found as before and extracted by its archived task, whatever the bank's name."""
     bank = opened(opener, DOWN).bank("alice")
     bank.retain(TALK, thread="t")
     file = io.StringIO()

@@ -1,4 +1,4 @@
-"""What a memory was made from, and what lies around it in the memory graph."""
+"""The sources of a memory, and its surroundings in the memory graph."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_graph_is_walked_from_a_memory_outwards(bank: MemoryBank) -> None:
 
 
 def test_the_graph_is_walked_from_an_entity_and_cut_at_the_limit(bank: MemoryBank) -> None:
-    """An entity is a start too; a cut part says so and has no link to what was left out."""
+    """An entity can be the start too; a result that was cut says so and has no links to left-out nodes."""
     found = bank.neighbours(entity="Oslo", limit=2)
     assert [entity.name for entity in found.entities] == ["Oslo"]
     assert [unit.text for unit in found.units] == ["Oslo has a new opera house."]
@@ -84,7 +84,7 @@ def test_the_graph_is_walked_from_an_entity_and_cut_at_the_limit(bank: MemoryBan
 
 
 def test_a_walk_starts_at_exactly_one_node(bank: MemoryBank) -> None:
-    """Neither none nor two starts are guessed about."""
+    """Neither zero nor two starts are accepted."""
     with pytest.raises(InvalidRequest, match="exactly one start"):
         bank.neighbours()
     with pytest.raises(InvalidRequest, match="exactly one start"):

@@ -1,4 +1,4 @@
-"""A memory ends or changes only where somebody names it, by an explicit call, with its source, or by a statement of its very words."""
+"""A memory ends or changes only if it is named, by an explicit call, with its source, or by a statement of its exact words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAIRS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlin
 
 
 def say(bank: MemoryBank, day: int, *facts: dict[str, Any], **options: Any) -> RetainResult:
-    """A message of a day in May with the facts that somebody else extracted from it."""
+    """A message on a day in May with facts from the caller."""
     message = {"role": "user", "content": facts[0]["what"], "id": f"d{day}"}
     given_facts = [{"sources": [f"d{day}"], **fact} for fact in facts]
     return bank.retain([message], timestamp=f"2024-05-{day:02d}T10:00", facts=given_facts, **options)
@@ -39,14 +39,14 @@ def everything(bank: MemoryBank) -> dict[str, MemoryUnit]:
 
 
 def every_item(bank: MemoryBank) -> dict[str, MemoryUnit]:
-    """The items of all documents, closed ones too."""
+    """The items of all documents, including closed ones."""
     entries = bank.records.list(kind="document_item", include_invalidated=True)
     return {entry.memory.id: entry.memory for entry in entries}
 
 
 @pytest.fixture(scope="module")
 def engine() -> Iterable[Hindsight]:
-    """One engine for tables whose rows have banks of their own."""
+    """One engine for tables whose rows have separate banks."""
     with Hindsight.open(":memory:", embeddings=HashEmbedder(), reranker=None, config=LIGHT) as opened:
         yield opened
 
@@ -56,7 +56,7 @@ def engine() -> Iterable[Hindsight]:
 def test_without_a_model_no_sentence_ends_a_memory(
     engine: Hindsight, number: int, pair: dict[str, Any]
 ) -> None:
-    """Whatever is said later, and whoever it is about: both messages are kept, and both are valid."""
+    """Whatever is said later, about anybody: both messages are stored and valid."""
     bank = engine.bank(f"pair {number}")
     bank.retain([{"role": "user", "content": pair["first"], "id": "1"}], timestamp="2024-05-01", thread="a")
     later = {"role": "user", "content": pair["later"], "id": "2"}
@@ -87,7 +87,7 @@ GRAZ = "The user lives in Graz."
 def test_a_statement_ends_the_memory_of_its_words(
     engine: Hindsight, number: int, statement: str, ends: bool
 ) -> None:
-    """Case, white space, width and the final stop do not count; anything else does, and is reported."""
+    """Case, white space, width and the final full stop are ignored; any other difference is reported."""
     bank = engine.bank(f"words {number}")
     (home,) = say(bank, 1, {"what": GRAZ, "when": "since May", "why": "for a job"}).unit_ids
     result = say(bank, 3, {"what": "The user moved to Linz.", "invalidates": [statement]})
@@ -97,7 +97,7 @@ def test_a_statement_ends_the_memory_of_its_words(
 
 
 def test_a_statement_without_an_equal_memory_lists_the_nearest(light: Hindsight) -> None:
-    """Somebody can look at what it may have meant; a statement about nothing lists nothing."""
+    """A person can choose among the candidates; a statement without similar memories lists none."""
     bank = light.bank("alice")
     (home,) = say(bank, 1, {"what": GRAZ}).unit_ids
     near = say(bank, 3, {"what": "The user moved.", "invalidates": ["The user lives in Graz now."]})
@@ -116,7 +116,7 @@ def test_two_memories_of_the_same_words_both_stay(light: Hindsight) -> None:
 
 
 def test_what_ended_before_ends_no_second_time(light: Hindsight) -> None:
-    """Two facts that say that the same thing is over are no question for anybody."""
+    """Two facts that state the same ending are not reported as ambiguous."""
     bank = light.bank("alice")
     say(bank, 1, {"what": GRAZ})
     first = say(bank, 3, {"what": "The user moved.", "invalidates": [GRAZ]})
@@ -138,7 +138,7 @@ def test_what_is_named_and_stated_ends_once(light: Hindsight) -> None:
 
 
 def test_messages_are_equal_without_their_speaker(light: Hindsight) -> None:
-    """The message "I live in Graz." is meant by the statement "I live in Graz", but not where another speaker says that."""
+    """The statement "I live in Graz" equals the message "I live in Graz.", but not that of another speaker."""
     bank = light.bank("alice")
     bank.retain([Message("I live in Graz.", "Anna", "2024-05-01", "a")], thread="t")
     other = [Message("I live in Graz no more", "Ben", "2024-05-02", "b")]
@@ -155,7 +155,7 @@ def test_messages_are_equal_without_their_speaker(light: Hindsight) -> None:
 def test_only_memories_of_the_same_tags_can_be_meant(
     engine: Hindsight, number: int, tags: list[str], ends: bool
 ) -> None:
-    """By a statement or by name: who sees other memories changes none of these."""
+    """By a statement or by name: a caller with other tags changes none of these."""
     for way in ({"invalidates": [GRAZ]}, {"changes": [{"sources": ["d1"], "change": "ends"}]}):
         bank = engine.bank(f"tags {number} {[*way]}")
         say(bank, 1, {"what": GRAZ}, tags=["a"])
@@ -168,7 +168,7 @@ def test_only_memories_of_the_same_tags_can_be_meant(
 
 
 def test_a_caller_names_a_memory_by_its_messages_or_its_id(engine: Hindsight) -> None:
-    """In another thread, with quite other words: it is ended, replaced, or loses an item."""
+    """From another thread, in other words: it is ended, replaced, or loses an item."""
     items = [{"kind": "document_item", "value": value} for value in ("a cat", "a dog")]
     changes: dict[str, dict[str, Any]] = {
         "ends": {},
@@ -191,7 +191,7 @@ def test_a_caller_names_a_memory_by_its_messages_or_its_id(engine: Hindsight) ->
 
 
 def test_a_memory_of_the_same_call_can_be_named(light: Hindsight) -> None:
-    """Two messages retained at once: the second ends what the first said."""
+    """Of two messages in one retain, the second ends the memory of the first."""
     messages = [
         Message("Rent is 900.", "user", "2024-05-01", "1"),
         Message("950.", "user", "2024-05-02", "2"),
@@ -209,7 +209,7 @@ def test_a_memory_of_the_same_call_can_be_named(light: Hindsight) -> None:
 
 
 def test_the_memory_made_from_exactly_these_messages_is_meant(light: Hindsight) -> None:
-    """Not one that stands on another message as well, unless it is the only one."""
+    """Not a memory of these and another message, unless it is the only one."""
     bank = light.bank("alice")
     talk = [Message("A", "user", "2024-05-01", "a"), Message("B", "user", "2024-05-01T01:00", "b")]
     facts = [{"what": "Both.", "sources": ["a", "b"]}, {"what": "One.", "sources": ["a"]}]
@@ -221,7 +221,7 @@ def test_the_memory_made_from_exactly_these_messages_is_meant(light: Hindsight) 
 
 
 def test_the_own_thread_goes_before_others(light: Hindsight) -> None:
-    """Ids of messages may be given anew in every thread."""
+    """Message ids may be used again in every thread."""
     bank = light.bank("alice")
     ids = [
         bank.retain(
@@ -330,16 +330,16 @@ STEPS = st.one_of(
 
 @dataclass
 class Life:
-    """A bank, and what a step gives the right to end or change.
+    """A bank, and the memories that a step may end or change.
 
     Attributes:
-        bank: it.
-        day: of the month, one a step.
+        bank: the bank.
+        day: day of the month, one per step.
         sources: messages that the step edits or drops.
-        documents: that it writes anew.
-        named: ids it names.
-        removed: items it names, by document and number.
-        said: statements it makes, folded.
+        documents: documents that it retains again.
+        named: ids that it names.
+        removed: items that it names, by document and number.
+        said: its statements, folded.
     """
 
     bank: MemoryBank
@@ -416,7 +416,7 @@ class Life:
         return f"2024-05-{self.day:02d}T10:00"
 
     def explains(self, unit: MemoryUnit, valid: dict[str, MemoryUnit]) -> bool:
-        """Whether the step had a ground to end a memory or an item."""
+        """Whether the step had a reason to end a memory or an item."""
         kept = [u for u in valid.values() if not self.sources & {(u.thread, each) for each in u.sources}]
         return (
             unit.id in self.named
@@ -459,8 +459,7 @@ def light_life() -> Iterator[Life]:
 )
 @given(steps=st.lists(STEPS, min_size=2, max_size=12))
 def test_nothing_ends_without_a_ground(steps: list[tuple[Any, ...]]) -> None:
-    """Whatever is said, dictated, edited, written and forked: only what was named, said word for word, or lost its source ends, and
-    the items of a document that ends."""
+    """After any sequence of messages, documents, edits and forks, only memories that were named, stated word for word, or lost their source have ended, and the items of ended documents."""
     with light_life() as life:
         for kind, *given_values in steps:
             before = {**everything(life.bank), **every_item(life.bank)}

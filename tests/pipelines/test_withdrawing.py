@@ -1,4 +1,4 @@
-"""A memory is withdrawn by hand: it holds no more, stays as history, and can be restored."""
+"""A memory is withdrawn by hand: it becomes invalid, stays as history, and can be restored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def texts(bank: MemoryBank, **options: object) -> list[str]:
 
 
 def test_it_is_found_no_more_until_it_is_restored(light: Hindsight) -> None:
-    """The log says when, and why; history and earlier days still show it."""
+    """The log contains time and reason; history and earlier days still show it."""
     bank = light.bank("alice")
     (unit,) = bank.retain(KAYAK, timestamp="2024-05-01").unit_ids
     assert [bank.withdraw(unit, reason="Alice asked for it"), bank.withdraw(unit)] == [True, False]
@@ -28,7 +28,7 @@ def test_it_is_found_no_more_until_it_is_restored(light: Hindsight) -> None:
 
 
 def test_what_a_new_message_says_again_is_remembered_again(light: Hindsight) -> None:
-    """The message heard before, retained once more, says nothing new: it stays withdrawn."""
+    """The same message, retained once more, contains nothing new: the memory stays withdrawn."""
     bank = light.bank("alice")
     first = Message(KAYAK, timestamp="2024-05-01", id="m1")
     (unit,) = bank.retain([first], thread="t").unit_ids

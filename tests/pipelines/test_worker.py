@@ -1,4 +1,4 @@
-"""The worker: what waits is done by a thread of the engine's own, when it is due, until close."""
+"""The worker: waiting tasks are run by a thread of the engine when they are due, until close."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 def test_what_waits_is_done_without_a_call(
     opened: Opened, reader: Reader, tmp_path: Path, where: str
 ) -> None:
-    """Messages queued while the model was down become memories by themselves, each once."""
+    """Messages queued while the model was down become memories automatically, each once."""
     engine = opened(tmp_path if where == "disk" else ":memory:", worker=True)
     queue(engine, range(6))
     until(lambda: waiting(engine) == 0)
@@ -58,7 +58,7 @@ def test_what_waits_is_done_without_a_call(
 
 @pytest.mark.promise("No task runs in the background unless you ask for it.")
 def test_without_a_worker_nothing_runs(opened: Opened, reader: Reader) -> None:
-    """Neither by default nor with worker="elsewhere" is there a thread or a call that nobody made."""
+    """Neither by default nor with worker="elsewhere" is there a thread or an automatic call."""
     engine = opened()
     queue(engine, [0])
     assert not [thread for thread in threading.enumerate() if thread.name == "hindsight-worker"]
@@ -68,7 +68,7 @@ def test_without_a_worker_nothing_runs(opened: Opened, reader: Reader) -> None:
 
 @pytest.mark.promise("No task runs in the background unless you ask for it.")
 def test_a_worker_elsewhere_is_told_of(opened: Opened, reader: Reader, tmp_path: Path) -> None:
-    """An engine that leaves the work to others says so, does nothing by itself, and settles when it is called."""
+    """An engine with worker="elsewhere" says so, runs nothing by itself, and settles when it is called."""
     engine = opened(tmp_path, worker="elsewhere")
     queue(engine, [0])
     health = engine.doctor().tasks
@@ -107,7 +107,7 @@ def test_no_task_at_all_at_once_cannot_be_asked_for() -> None:
 
 
 def test_several_banks_at_once_but_never_two_tasks_of_one(opened: Opened, reader: Reader) -> None:
-    """Four tasks are under way, of four banks; of a bank with many, one after the other."""
+    """Four tasks of four banks run concurrently; those of one bank run one after the other."""
     engine = opened(config=config(concurrent_tasks=4))
     queue(engine, [0], [thing(number) for number in range(5)])
     queue(engine, range(1, 4))
@@ -123,7 +123,7 @@ def test_several_banks_at_once_but_never_two_tasks_of_one(opened: Opened, reader
 
 
 def test_no_more_banks_are_open_than_may_be(opened: Opened, reader: Reader) -> None:
-    """A worker over thirty banks keeps to `open_banks`; the writer may open one beyond."""
+    """A worker for thirty banks respects `open_banks`; the writer may open one more."""
     engine = opened(config=config(open_banks=2), worker=True)
     seen: list[int] = []
     reader.watch = lambda: seen.append(len(engine.asynchronous._banks.projections()))
@@ -137,7 +137,7 @@ def test_no_more_banks_are_open_than_may_be(opened: Opened, reader: Reader) -> N
 def test_while_nothing_is_due_it_sleeps(
     opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Idle it waits for a call, without an end in sight, and so again once it has done what it was called for."""
+    """An idle worker waits without a timeout, also after running a task."""
     sleeps: list[float | None] = []
     wait = Draining._wait
 
@@ -154,7 +154,7 @@ def test_while_nothing_is_due_it_sleeps(
 
 
 def test_a_task_that_is_due_later_is_done_then(opened: Opened, reader: Reader) -> None:
-    """A task put off is done when its time has come, though nobody writes anything meanwhile."""
+    """A postponed task runs at its time, even if nothing is written meanwhile."""
     engine = opened(worker=True)
     reader.gate.clear()
     queue(engine, [0])
@@ -171,7 +171,7 @@ def test_a_task_that_is_due_later_is_done_then(opened: Opened, reader: Reader) -
 def test_closing_is_prompt_and_gives_back_what_was_begun(
     opened: Opened, reader: Reader, tmp_path: Path
 ) -> None:
-    """A model that does not answer does not keep close waiting; its tasks are as if nobody had begun them."""
+    """A model that does not answer does not delay close; its tasks are released."""
     engine = opened(tmp_path, worker=True)
     reader.gate.clear()
     queue(engine, range(3))
@@ -190,7 +190,7 @@ def test_closing_is_prompt_and_gives_back_what_was_begun(
 
 
 def test_what_the_worker_runs_cannot_close_its_engine(opened: Opened, reader: Reader, tmp_path: Path) -> None:
-    """A model that calls `close` in the worker's own thread would wait for itself; it is refused instead."""
+    """A model that calls `close` in the worker's own thread would wait for itself; the call is rejected."""
     refused: list[bool] = []
 
     class Closing:
@@ -214,7 +214,7 @@ def test_what_the_worker_runs_cannot_close_its_engine(opened: Opened, reader: Re
 def test_an_engine_that_nobody_holds_ends_its_worker(
     opened: Opened, reader: Reader, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An engine dropped without being closed is collected; its worker does not keep it, and ends."""
+    """An engine dropped without close is collected; its worker does not keep it alive, and ends."""
     engine = AsyncHindsight.open(
         ":memory:", embeddings=HashEmbedder(), reranker=None, config=config(), worker=True
     )
@@ -229,7 +229,7 @@ def test_an_engine_that_nobody_holds_ends_its_worker(
 def test_a_forgotten_bank_stops_nobody(
     opened: Opened, reader: Reader, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A bank forgotten while its task is under way: nothing of it comes back, and other banks' work goes on."""
+    """A bank is forgotten while its task runs: nothing of it comes back, and other banks' tasks continue."""
     engine = opened(worker=True)
     reader.gate.clear()
     queue(engine, [0, 1])

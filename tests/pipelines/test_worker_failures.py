@@ -1,4 +1,4 @@
-"""What goes wrong under a worker: of itself, of the model, of a task, of a lease; none of it goes unseen or holds others up."""
+"""Failures under a worker: its own, those of the model, a task or a lease; each is reported and delays no other task."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 def test_a_failure_of_the_worker_itself_is_told_and_it_goes_on(
     opened: Opened, reader: Reader, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A ledger that cannot be read is in the log and in `doctor`; once it can, the worker does what waits."""
+    """The log and `doctor` report a ledger that cannot be read; when it can, the worker runs the waiting tasks."""
     monkeypatch.setattr("hindsight_integrations.engine.worker.FIRST_REST", 0.05)
     broken = threading.Event()
     engine = opened(worker=True)
@@ -61,13 +61,13 @@ def test_a_failure_of_the_worker_itself_is_told_and_it_goes_on(
     until(lambda: texts(engine, 0))
     until(
         lambda: engine.doctor().tasks.last_failure == ""
-    )  # told of once more until the round that succeeds is over
+    )  # reported again until a successful round has ended
 
 
 def test_not_even_an_exit_ends_the_worker(
     opened: Opened, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SystemExit out of a model, which would end a thread without a word, is told of; the worker goes on."""
+    """SystemExit raised by a model, which would end a thread silently, is reported; the worker continues."""
     monkeypatch.setattr("hindsight_integrations.engine.worker.FIRST_REST", 0.05)
 
     class Exiting:
@@ -87,14 +87,14 @@ def test_not_even_an_exit_ends_the_worker(
     ) as engine:
         queue(engine, [0])
         until(lambda: "SystemExit" in engine.doctor().tasks.last_failure)
-        until(lambda: "SystemExit" in caplog.text)  # logged just after
+        until(lambda: "SystemExit" in caplog.text)  # logged shortly after
         queue(engine, [1])
         until(lambda: texts(engine, 1))
         assert engine.doctor().tasks.working
 
 
 def test_an_unavailable_model_is_left_alone(opened: Opened, reader: Reader, tmp_path: Path) -> None:
-    """Of thirty tasks only those under way and one a pause reach a model that is down; back, it gets them all."""
+    """Of thirty tasks only the running ones and one per pause call a model that is down; when it works, all run."""
     with opened(tmp_path) as engine:
         queue(engine, range(30))
     reader.outage = True
@@ -109,7 +109,7 @@ def test_an_unavailable_model_is_left_alone(opened: Opened, reader: Reader, tmp_
 
 
 def test_what_needs_no_model_goes_on_without_it(opened: Opened, reader: Reader) -> None:
-    """While the model is down and passages wait for it, observations made by rule are made."""
+    """While the model is down and passages wait for it, rule-based observations are made."""
     engine = opened(
         worker=True,
         config=config(observations=ObservationConfig("extractive", delay_s=0.0), concurrent_tasks=1),
@@ -132,7 +132,7 @@ def test_what_needs_no_model_goes_on_without_it(opened: Opened, reader: Reader) 
 
 
 def test_a_poisoned_task_holds_nobody_up(opened: Opened, reader: Reader) -> None:
-    """A passage that fails every time waits for its next try; the others are done meanwhile."""
+    """A passage that always fails waits for its next attempt; the others run meanwhile."""
     reader.poison = "kayak 0"
     engine = opened(worker=True, config=config(concurrent_tasks=1))
     queue(engine, range(5))
@@ -145,7 +145,7 @@ def test_a_poisoned_task_holds_nobody_up(opened: Opened, reader: Reader) -> None
 def test_a_handler_slower_than_its_lease_keeps_it(
     opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While a task takes longer than its lease, nobody else is given it."""
+    """While a task takes longer than its lease, no other worker gets it."""
     monkeypatch.setattr(worker, "LEASE", timedelta(seconds=1))
     engine = opened(worker=True)
     reader.gate.clear()
@@ -167,7 +167,7 @@ def test_a_handler_slower_than_its_lease_keeps_it(
 def test_a_stolen_lease_is_noticed(
     opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whose lease went to somebody else stops at once, says so, and writes nothing."""
+    """A worker whose lease was taken over stops at once, reports it, and writes nothing."""
     monkeypatch.setattr(worker, "LEASE", timedelta(seconds=0.3))
     engine = opened(worker=True)
     reader.gate.clear()

@@ -1,4 +1,4 @@
-"""What a user says is kept as a memory, what a user only asks is not: a table, its expectations written before the rules were read."""
+"""A user's statements are stored, plain questions are not: a table whose expectations were written before the rules were read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from hindsight_integrations.model.time import readable_time
 
 KEPT, ASKED = True, False
 
-# (language, what a user says, whether it states anything). Whatever states something is kept whole.
+# (language, what a user says, whether it contains a statement). Messages with a statement are stored
+# completely.
 TABLE = (
     # statements, in English
     ("en", "My sister lives in Rome.", KEPT),
@@ -108,7 +109,7 @@ TABLE = (
     ("es", "¿Puedo correr tres semanas después de mi operación de rodilla?", KEPT),
     ("es", "Recuérdame regar los helechos el lunes.", KEPT),
     ("es", "¿Puedes llamarme Sam a partir de ahora?", KEPT),
-    # written after the rules had been mended for the rows above, before they were run on these
+    # written after the rules had been corrected for the rows above, before they were run on these
     ("en", "Do I still have time to return the drill I bought at Obi on Monday?", KEPT),
     ("en", "How far is it to Leeds?", ASKED),
     ("en", "Should I tell Mum that I failed my driving test?", KEPT),

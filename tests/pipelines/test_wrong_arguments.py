@@ -1,7 +1,7 @@
-"""Every argument of every public verb, given what it cannot be: an error that says what to do, or it works.
+"""Every argument of every public method with invalid values: an error with a remedy, or the call works.
 
-The sync face is made from the async one, so one face stands for both. A verb or argument that is not in the table fails a
-test here.
+The sync API is generated from the async one, so only one is tested. A method or argument missing from the
+table fails a test here.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ WRONG: list[Callable[[], Any]] = [
 ]  # fmt: skip
 """Wrong values, each made anew: an iterator is used up."""
 
-UNIT = "the id of a memory"  # stands for what a test makes
+UNIT = "the id of a memory"  # placeholder for an object that a test creates
 NOTHING: Any = None
 LIST: Any = ["a"]
 
@@ -89,7 +89,7 @@ Calls = dict[str, Callable[[Any, Any], object]]
 
 
 def options(verb: str, names: str, /, **fixed: Any) -> Calls:
-    """A call for each option of a verb of the bank, the others as they are by default; a dot leads into a namespace."""
+    """A call for each option of a method of the bank, with defaults for the others; a dot leads into a namespace."""
 
     def call_of(name: str) -> Callable[[Any, Any], object]:
         def call(bank: Any, value: Any) -> object:
@@ -276,7 +276,7 @@ INSIDE: Calls = {
 
 
 def raise_failures(result: Any) -> None:
-    """The errors of a bulk retain, raised."""
+    """Raise the errors of a bulk retain."""
     for _, error in result.failed:
         raise error
 
@@ -302,12 +302,12 @@ def bank(engine: Hindsight) -> MemoryBank:
 
 
 def check(name: str, call: Callable[[Any], object]) -> None:
-    """What is wrong with a value is the caller's to hear: no raw error, and none of storage, of at most a screen."""
+    """Check that an invalid value gives an error of this package, not a storage error, of at most one screen."""
     for make in WRONG:
         value = make()
         try:
             call(value)
-        except OSError:  # of a path that could be one: the system says what is wrong with it
+        except OSError:  # a possible path: the operating system says what is wrong
             assert name in ("archive.export(target)", "archive.load(source)", "open(path)")
         except HindsightError as error:
             refused: HindsightError = error
@@ -318,7 +318,7 @@ def check(name: str, call: Callable[[Any], object]) -> None:
 @pytest.mark.promise("Every error says what to do.")
 @every_row("name", [*VERBS, *INSIDE])
 def test_a_wrong_argument_says_what_to_do_or_works(engine: Hindsight, name: str) -> None:
-    """No value makes a verb raise anything but an error of this package; the bank works on afterwards."""
+    """No value makes a method raise anything but an error of this package; the bank still works afterwards."""
     bank = told(engine, f"bank of {name}")
     (unit,) = [unit.id for unit in bank.units().units]
     edit = bank.edit
@@ -337,7 +337,7 @@ def test_a_wrong_argument_says_what_to_do_or_works(engine: Hindsight, name: str)
 
 @pytest.mark.parametrize("verb", ["bank", "forget_bank", "copies", "forget_holder"])
 def test_a_wrong_bank_says_what_to_do_or_works(engine: Hindsight, verb: str) -> None:
-    """Names of banks and ids of holders are checked where they are given."""
+    """Names of banks and ids of holders are validated by the method that takes them."""
     check(verb, getattr(engine, verb))
     check("create", lambda value: engine.bank("c", create=value))
 
@@ -361,7 +361,7 @@ OPENING = [
 def test_a_wrong_setting_says_what_to_do_or_works(
     light_config: HindsightConfig, option: str, monkeypatch: Any, tmp_path: Path
 ) -> None:
-    """An engine that cannot be opened says why."""
+    """The error says why the engine cannot be opened."""
     monkeypatch.chdir(tmp_path)
     given = {"path": ":memory:", "config": light_config, "embeddings": HashEmbedder(), "reranker": None}
     check(f"open({option})", lambda value: Hindsight.open(**{**given, option: value}).close())
@@ -383,8 +383,8 @@ def test_a_wrong_argument_of_connect_says_what_to_do_or_works(engine: Hindsight,
 
 
 @pytest.mark.promise("Every error says what to do.")
-def test_every_verb_and_argument_is_tried() -> None:
-    """The table above knows every parameter of every public verb; a new one must be put into it."""
+def test_every_method_and_argument_is_tried() -> None:
+    """The table above contains every parameter of every public method; a new one must be added."""
     missing = []
     namespaces = {
         "": MemoryBank,
@@ -449,7 +449,7 @@ def test_every_verb_and_argument_is_tried() -> None:
     ],
 )  # fmt: skip
 def test_an_error_names_the_argument(bank: MemoryBank, call: Callable[[Any], object], message: str) -> None:
-    """The argument at fault, what is wrong with it, and what to pass instead."""
+    """The error names the argument, the fault, and what to pass instead."""
     before = bank.count()
     with pytest.raises(InvalidRequest, match=message):
         call(bank)
@@ -457,7 +457,7 @@ def test_an_error_names_the_argument(bank: MemoryBank, call: Callable[[Any], obj
 
 
 def test_a_text_without_an_end_holds_nobody_up(bank: MemoryBank) -> None:
-    """A message of one endless word, or of one endless sentence, is retained in seconds: no cue is looked for in it."""
+    """A message of one endless word or sentence is retained in seconds: it is not searched for cues."""
     for text in ("x" * 300_000, "word " * 60_000):
         assert bank.retain([Message(text, "Bob")]).created == len(text) // 2_000
 
@@ -466,7 +466,7 @@ def test_a_text_without_an_end_holds_nobody_up(bank: MemoryBank) -> None:
     ("options", "defaults"), [(RecallOptions, RECALL_DEFAULTS), (ReflectOptions, REFLECT_DEFAULTS)]
 )
 def test_every_option_has_a_default_and_a_description(options: type, defaults: dict[str, Any]) -> None:
-    """The types of options and the table of their defaults name the same ones, and `help` describes each."""
+    """The option types and the table of their defaults have the same names, and `help` describes each."""
     assert [*options.__annotations__] == [*defaults]
     described = re.findall(r"^    (\w+): ", inspect.getdoc(options) or "", re.MULTILINE)
     assert described == [*defaults]

@@ -1,4 +1,4 @@
-"""`langgraph dev` with our graph and our store, and its own client before it: `make test-server`."""
+"""`langgraph dev` with our graph and our store, and its own client: `make test-server`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def free_port() -> int:
 def serving(
     data: Path, *, end: signal.Signals = signal.SIGTERM, isolated: bool = False, auth: str = ""
 ) -> Iterator[str]:
-    """The address of a server at a data directory, in a copy of the example's folder; ended by a signal."""
+    """The address of a server with a data directory, in a copy of the example's folder; ended by a signal."""
     port, log = free_port(), data.parent / f"log-{time.monotonic_ns()}"
     app = Path(copytree(EXAMPLE, data.parent / "app", dirs_exist_ok=True))
     if auth:
@@ -65,7 +65,7 @@ def serving(
             until_it_answers(address, server, log)
             yield address
         finally:
-            with suppress(ProcessLookupError):  # it ended by itself, and until_it_answers says why
+            with suppress(ProcessLookupError):  # it ended by itself, and until_it_answers reports why
                 os.killpg(server.pid, end)
             server.wait(60)
 
@@ -83,7 +83,7 @@ def until_it_answers(address: str, server: subprocess.Popen[bytes], log: Path) -
 
 
 async def said(client: LangGraphClient, thread: str, user: str, text: str) -> str:
-    """The answer of the graph to one message."""
+    """The graph's answer to one message."""
     asked: Any = {"messages": [{"role": "user", "content": text}]}
     state: Any = await client.runs.wait(thread, "agent", input=asked, context={"user_id": user})
     answer: str = state["messages"][-1]["content"]
@@ -104,7 +104,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_memory_crosses_threads_and_restarts_but_not_users(data: Path) -> None:
-    """What Ann said in one thread is known in another, after an orderly end, and after SIGKILL; Bob knows nothing of it."""
+    """What Ann said in one thread is known in another, after an orderly end and after SIGKILL; Bob knows nothing of it."""
 
     async def first(address: str) -> None:
         client = get_client(url=address)
@@ -130,7 +130,7 @@ def test_memory_crosses_threads_and_restarts_but_not_users(data: Path) -> None:
 
 
 def test_the_endpoints_of_the_store(data: Path) -> None:
-    """Put, get, search by meaning, filters as the server merges them, listing, delete; a bad filter is the client's error."""
+    """Put, get, semantic search, filters as the server merges them, listing, delete; an invalid filter is the client's error."""
 
     async def tour(address: str) -> None:
         store = get_client(url=address).store
@@ -158,7 +158,7 @@ def test_the_endpoints_of_the_store(data: Path) -> None:
 
 
 def test_runs_on_loops_of_their_own_share_one_memory(data: Path) -> None:
-    """Four jobs at once on isolated loops: the store is made once a loop, the engine once; every visit is counted in its user's bank."""
+    """Four concurrent jobs on isolated loops: one store per loop, one engine; every visit is counted in its user's bank."""
 
     async def crowd(address: str) -> list[str]:
         client = get_client(url=address)
@@ -193,7 +193,7 @@ async def authenticate(headers: dict) -> str:
 
 
 def test_a_server_that_authenticates_says_whose_memory_it_is(data: Path) -> None:
-    """Whatever user a client claims in its context: the memory is that of the user whose token it sends."""
+    """Whatever user a client names in its context, the bank is that of the user whose token it sends."""
 
     async def tour(address: str) -> None:
         ann, bob = (

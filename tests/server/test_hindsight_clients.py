@@ -35,7 +35,7 @@ TOKEN = "a-token-for-all-banks"  # noqa: S105 - of a test
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server in a process of its own, with a token."""
+    """A server in a separate process, with a token."""
     folder = tmp_path_factory.mktemp("served")
     tokens = folder / "tokens.toml"
     tokens.write_text(f'[tokens]\n"{TOKEN}" = ["*"]\n')
@@ -60,7 +60,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_the_python_client(url: str) -> None:
-    """Banks, retain, recall, reflect, lists, changes and deletion: each call and what it returns."""
+    """Banks, retain, recall, reflect, lists, changes and deletion: each call and its result."""
     with Hindsight(url, api_key=TOKEN) as client:
         assert client.get_version().api_version
         profile = client.create_bank("client", name="Ada", mission="I help.", disposition_skepticism=5)
@@ -116,7 +116,7 @@ def test_the_python_client(url: str) -> None:
 
 
 def test_a_wrong_token_is_refused(url: str) -> None:
-    """The client sees the status and the sentence that says what to do."""
+    """The client gets the status and the message with the remedy."""
     with (
         Hindsight(url, api_key="x" * 20) as client,
         pytest.raises(Exception, match=r"(?s)401.*Authorization: Bearer"),
@@ -157,7 +157,7 @@ def test_the_langgraph_package(url: str) -> None:
 
 
 def test_the_llamaindex_package(url: str) -> None:
-    """Its memory and tools remember, by the sync and the async API."""
+    """Its memory and tools remember, in the sync and the async API."""
 
     async def talk() -> list[str]:
         options: dict[str, Any] = {"hindsight_api_url": url, "api_key": TOKEN}
@@ -178,7 +178,7 @@ HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 
 @pytest.mark.timeout(1200)
 def test_no_request_of_the_openapi_description_breaks_the_server(url: str) -> None:
-    """Whatever the description allows, or nearly allows, is answered below 500."""
+    """Every request that the description allows, or nearly allows, is answered with a status below 500."""
     description = schemathesis.openapi.from_url(f"{url}/openapi.json", headers=HEADERS)
     broken: dict[str, str] = {}
     operations = [found.ok() for found in description.get_all_operations()]

@@ -18,7 +18,7 @@ LIGHT = {"HINDSIGHT_KEYWORDS": "fts5", "HINDSIGHT_VECTORS": "exact"}  # seven pr
 
 @pytest.mark.timeout(600)
 def test_every_worker_answers_from_what_another_one_stored(databases: Databases) -> None:
-    """Also after one was killed in mid-turn; each message is one memory, and SIGTERM ends every program cleanly."""
+    """Also after one was killed in the middle of a turn; each message is one memory, and SIGTERM ends every program cleanly."""
     address = databases.address("example", empty=True).replace("+psycopg", "")
     with subprocess.Popen(
         [sys.executable, str(EXAMPLE), address],
@@ -31,7 +31,7 @@ def test_every_worker_answers_from_what_another_one_stored(databases: Databases)
         try:
             printed, _ = example.communicate(timeout=570)
         finally:
-            with suppress(ProcessLookupError):  # nothing is left of it
+            with suppress(ProcessLookupError):  # it left no process behind
                 os.killpg(example.pid, signal.SIGKILL)
     assert example.returncode == 0, printed
     assert printed.count("each of 4 workers answered from what another one stored") == 2

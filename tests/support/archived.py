@@ -1,4 +1,4 @@
-"""What a bank holds, read from its archive: for tests of what no verb shows, such as links and the ledger's order."""
+"""The content of a bank, read from its archive, for tests of data that no method returns, such as links and the ledger's order."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def archived_lines(export: Callable[[IO[str]], object]) -> list[Line]:
 
 
 def sealed(lines: Iterable[Line], header: Any = None) -> str:
-    """An archive of these lines, with the seal that belongs to them."""
+    """An archive of these lines, with a valid seal."""
     lines = list(lines)
     head = {"format": "hindsight-memory-archive", "version": 1} if header is None else header
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (head, *lines))
@@ -54,7 +54,7 @@ def sealed(lines: Iterable[Line], header: Any = None) -> str:
 
 
 def is_memory(line: Any) -> bool:
-    """Whether a line is what the seal counts as a memory."""
+    """Whether the seal counts a line as a memory."""
     match line:
         case ["units", {"kind": "memory"}]:
             return True
@@ -62,7 +62,7 @@ def is_memory(line: Any) -> bool:
 
 
 def without_numbers(rows: Iterable[ArchiveRow]) -> list[str]:
-    """Rows in a form that two ledgers have in common: row ids replaced by what names their rows, sorted."""
+    """Rows in a form that is equal in two ledgers: row ids replaced by identifying values, sorted."""
     lines: list[tuple[str, dict[str, Any]]] = [(row.kind, dict(row.fields)) for row in rows]
     names = {
         (kind, fields["id"]): "/".join(fields[key] for key in KEYS[kind])
@@ -76,7 +76,7 @@ def without_numbers(rows: Iterable[ArchiveRow]) -> list[str]:
             if column.info["holds"] is Content.UNIT_ROWS:
                 fields[column.name] = sorted(names["units", row] for row in fields[column.name])
             for key in column.foreign_keys:
-                # An observation, an opinion and a wording have the id of the unit they extend.
+                # An observation, an opinion and a wording have the id of the unit that they extend.
                 table = key.column.table.name
                 named = names.get((table if table in KEYS else "units", fields[column.name]))
                 fields[column.name] = named

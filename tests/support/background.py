@@ -11,12 +11,12 @@ from hindsight_integrations.indexes import projection as bank_projection
 
 
 def search_chroma_in_small_banks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let banks of any size search Chroma, once the background has opened it."""
+    """Use Chroma in banks of any size, after the background has opened it."""
     monkeypatch.setattr(bank_projection, "EXACT_LIMIT", 0)
 
 
 def wait_for_background(engine: Hindsight, bank: MemoryBank) -> None:
-    """Open a bank, and wait until its vector index is open and has every vector."""
+    """Open a bank, and wait until its vector index is open and contains every vector."""
     context, workers = bank.asynchronous._context, engine.asynchronous._workers
     key = context._header.key
     deadline = time.monotonic() + 60

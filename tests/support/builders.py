@@ -1,4 +1,4 @@
-"""Small builders of model values for tests: everything has a default, so a test names only what it is about."""
+"""Builders of model values for tests: every field has a default, so that a test names only the relevant ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def at(hours: float) -> datetime:
 
 
 def make_vector(seed: str, dimension: int = DIMENSION) -> Vector:
-    """A unit vector (dimension,) that depends on the seed's characters alone."""
+    """A unit vector (dimension,) that depends only on the seed's characters."""
     number = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8])
     vector = np.random.default_rng(number).normal(size=dimension)
     return np.asarray(vector / np.linalg.norm(vector), np.float32)
@@ -88,7 +88,7 @@ def make_entity(
     entity_type: EntityType = EntityType.PERSON,
     role: EntityRole = EntityRole.NONE,
 ) -> EntityWrite:
-    """An entity write answering to these normalised names, by default its id."""
+    """An entity write with these normalised names, by default its id."""
     known = names or (entity_id,)
     return EntityWrite(entity_id, known[0].title(), entity_type, known, role)
 
@@ -114,7 +114,7 @@ def make_write_set(
     mentions: Sequence[tuple[str, str]] = (),
     events: Sequence[ValidityEvent] = (),
 ) -> WriteSet:
-    """A write set decided on `revision`; mentions are (unit id, entity id). `dataclasses.replace` adds the rest."""
+    """A write set based on `revision`; mentions are (unit id, entity id). `dataclasses.replace` adds the rest."""
     return WriteSet(
         bank=bank,
         expected_revision=revision,
@@ -126,5 +126,5 @@ def make_write_set(
 
 
 def make_mark(revision: int) -> Watermark:
-    """The mark of a revision in a history made up for a test: the same revision gives the same mark."""
+    """The mark of a revision in an invented history: the same revision gives the same mark."""
     return Watermark("1ed9e4", 1, revision, f"{revision:016x}")

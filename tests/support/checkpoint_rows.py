@@ -1,4 +1,4 @@
-"""How each event of docs/checkpoints.md is played: rows of steps, by the event's name on that page."""
+"""The steps of each event in docs/checkpoints.md, by the event's name on that page."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Row:
     """An event.
 
     Attributes:
-        steps: what is done, in order.
-        build: makes what is special of the graph; anew for each way it is played.
+        steps: the steps, in order.
+        build: creates the graph's deviations from the default; called for each way of running.
     """
 
     steps: Sequence[Step]
@@ -34,7 +34,7 @@ class Row:
 
 
 def say(*labels: str) -> Step:
-    """The user says something, one message a turn."""
+    """The user sends one message in a turn."""
 
     def step(world: World) -> None:
         for label in labels:
@@ -45,22 +45,22 @@ def say(*labels: str) -> Step:
 
 
 def give(*labels: str) -> Step:
-    """The client gives several messages in one turn."""
+    """The client sends several messages in one turn."""
     return lambda world: world.run({"messages": [said(label) for label in labels]})
 
 
 def answered(with_answer: str, to: str = "u2") -> Step:
-    """From now on this message gets that answer."""
+    """From now on, this message gets that answer."""
     return lambda world: world.answers.__setitem__(to, with_answer)
 
 
 def missing(value: bool) -> Step:
-    """From now on turns go past the retain node, or do not."""
+    """Whether the following turns skip the retain node."""
     return lambda world: setattr(world, "missing", value)
 
 
 def say_again(label: str, earlier: str) -> Step:
-    """From before the answer to a message of the user; `earlier` are the messages before it."""
+    """Continue from before the answer to a message of the user; `earlier` are the messages before it."""
 
     def step(world: World) -> None:
         if world.way.durability == "exit":  # there is no checkpoint within a turn
@@ -72,12 +72,12 @@ def say_again(label: str, earlier: str) -> Step:
 
 
 def say_from(label: str, earlier: str) -> Step:
-    """Another message, from the end of the turn whose messages these are."""
+    """Another message, from the end of the turn with these messages."""
     return lambda world: world.run({"messages": [said(label)]}, world.checkpoint("", earlier))
 
 
 def from_the_beginning(label: str) -> Step:
-    """Another message, from before the first; where no checkpoint is that old, in a state that was emptied."""
+    """Another message, from before the first; if no checkpoint is that old, with an emptied state."""
 
     def step(world: World) -> None:
         if world.way.durability == "exit":
@@ -89,13 +89,13 @@ def from_the_beginning(label: str) -> Step:
 
 
 def removed(*labels: str, then: Sequence[str] = ()) -> Step:
-    """The state's messages are removed at the end of a turn, and others put in."""
+    """Remove the state's messages at the end of a turn, and add others."""
     gone = [RemoveMessage(id=each) for each in labels]
     return lambda world: world.update([*gone, *(said(each) for each in then)], as_node="after")
 
 
 def regenerated(label: str) -> Step:
-    """An answer is removed, and the question answered again."""
+    """Remove an answer, and answer the question again."""
 
     def step(world: World) -> None:
         world.run(None, world.update([RemoveMessage(id=label)]))
@@ -104,7 +104,7 @@ def regenerated(label: str) -> Step:
 
 
 def edited_before_its_answer(label: str, old: str, earlier: str) -> Step:
-    """The last question gets another text, and is answered again."""
+    """Change the text of the last question, and answer it again."""
 
     def step(world: World) -> None:
         if world.way.durability == "exit":
@@ -117,12 +117,12 @@ def edited_before_its_answer(label: str, old: str, earlier: str) -> Step:
 
 
 def edited_in_place(label: str) -> Step:
-    """A message gets another text at the end of a turn."""
+    """Change the text of a message at the end of a turn."""
     return lambda world: world.update([said(label)], as_node="after")
 
 
 def fails(*labels: str) -> Step:
-    """A turn that dies of the row's fault."""
+    """A turn that fails with the row's error."""
 
     def step(world: World) -> None:
         with pytest.raises(ConnectionError):
@@ -137,7 +137,7 @@ def go_on(given: Any = None) -> Step:
 
 
 def replay_before_retain(labels: str) -> Step:
-    """From the checkpoint before the retain node; where there is none, from the end of the turn before."""
+    """From the checkpoint before the retain node; if there is none, from the end of the previous turn."""
 
     def step(world: World) -> None:
         if world.way.durability == "exit":
@@ -150,12 +150,12 @@ def replay_before_retain(labels: str) -> Step:
 
 
 def at_once(*labels: str) -> Step:
-    """Several runs side by side from one checkpoint, each with a message of the user."""
+    """Several concurrent runs from one checkpoint, each with a message of the user."""
     return lambda world: world.side_by_side([{"messages": [said(label)]} for label in labels])
 
 
 class Once:
-    """Raises the first time it is reached, as a connection that is lost."""
+    """Raises on the first call, like a lost connection."""
 
     def __init__(self) -> None:
         self.reached = False

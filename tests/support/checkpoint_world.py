@@ -1,6 +1,6 @@
-"""The conversation of docs/checkpoints.md, played on a graph with a checkpointer: `invoke` or `ainvoke`, any durability."""
+"""The conversation of docs/checkpoints.md on a graph with a checkpointer: `invoke` or `ainvoke`, with any durability."""
 
-# No `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
+# Without `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
 
 import asyncio
 import re
@@ -61,7 +61,7 @@ _FACT = re.compile(r"^\[(\d+)\] \(.*?\) (.*)$", re.MULTILINE)
 
 
 def assess(messages: Sequence[BaseMessage]) -> dict[str, Any]:
-    """The model: takes each fact as the page says; what the page calls neutral is neutral."""
+    """The model: assesses each fact as on the page."""
     asked = messages[1].text
     facts = dict(_FACT.findall(asked.partition("<<<FACTS")[2].partition("FACTS>>>")[0]))
     found = []
@@ -91,16 +91,16 @@ def label_of(message_id: str, text: str) -> str:
 
 @dataclass
 class Build:
-    """How a row's graph differs from START -> answer -> retain -> after -> END.
+    """The differences of a row's graph from START -> answer -> retain -> after -> END.
 
     Attributes:
-        around: makes the node called "retain" of the retain node.
-        after: the node after it; None has none.
+        around: wraps the retain node; the result is the node called "retain".
+        after: the node after it; None for no node.
         sibling: a node of the same step.
-        part: a subgraph between answer and retain, made of the bank.
-        retry: the node's retry policy.
-        on_fork: the node's.
-        interrupt_before: nodes to stop before.
+        part: a subgraph between answer and retain, created for the bank.
+        retry: the retain node's retry policy.
+        on_fork: the retain node's option.
+        interrupt_before: nodes before which to stop.
     """
 
     around: Callable[[Runnable[Any, Any]], Any] = lambda node: node
@@ -114,11 +114,11 @@ class Build:
 
 @dataclass(frozen=True)
 class Way:
-    """How a row is played.
+    """The way in which a row is run.
 
     Attributes:
         saver: "memory" or "sqlite".
-        asynchronous: by `ainvoke`, not `invoke`.
+        asynchronous: whether with `ainvoke` instead of `invoke`.
         durability: LangGraph's: "sync", "async" or "exit".
     """
 
@@ -132,17 +132,17 @@ class Way:
 
 @dataclass
 class World:
-    """One thread of one graph, whose bank is to hold what the page says.
+    """One thread of one graph, whose bank must finally contain what the page says.
 
     Attributes:
-        way: how it is played.
-        bank: the memory.
-        build: how the graph differs.
-        answers: which answer a message of the user gets, where it is not the one of its turn.
-        missing: whether turns go past the retain node.
-        before: the checkpoint's config before each message of the user was given first.
+        way: the way of running.
+        bank: the bank.
+        build: the differences of the graph.
+        answers: the answers to messages of the user that differ from that of the turn.
+        missing: whether turns skip the retain node.
+        before: the checkpoint's config before each message of the user was first sent.
         thread: the thread's config.
-        meeting: at which answers wait for each other, while two runs go on side by side.
+        meeting: the point in the answer node at which two concurrent runs wait for each other.
     """
 
     way: Way
@@ -180,7 +180,7 @@ class World:
             self.graph.invoke(given, where, durability=durability)
 
     def side_by_side(self, givens: Sequence[Any]) -> None:
-        """Run the graph on several inputs at once, none of which sees what the others did."""
+        """Run the graph concurrently on several inputs, none of which sees the others' results."""
         self.meeting = threading.Barrier(len(givens), timeout=20)
         if self.way.asynchronous:
             self._runner.run(self._gathered(givens))
@@ -192,7 +192,7 @@ class World:
     def update(
         self, messages: Sequence[BaseMessage], config: RunnableConfig | None = None, as_node: str = START
     ) -> RunnableConfig:
-        """Write messages into the state as if a node had; the config of the checkpoint it makes."""
+        """Write messages into the state as a node would; return the config of the new checkpoint."""
         values, where = {"messages": list(messages)}, config or self.thread
         if self.way.asynchronous:
             return self._runner.run(self.graph.aupdate_state(where, values, as_node))
@@ -205,7 +205,7 @@ class World:
         return self.graph.get_state(self.thread).config
 
     def checkpoint(self, node: str, labels: str) -> RunnableConfig:
-        """The latest checkpoint whose next node is this one ("" = none) and whose messages are these."""
+        """The latest checkpoint with this next node ("" = none) and these messages."""
         wanted = ([node] if node else [], labels.split())
         for state in self._history():
             messages = [label_of(each.id, each.text) for each in state.values.get("messages", ())]

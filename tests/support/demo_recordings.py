@@ -38,7 +38,7 @@ FOLDER = Path(__file__).parents[2] / "examples" / "data" / "demo"
 def play_demo(
     console: Console, model: LanguageModel, config: HindsightConfig | None = None
 ) -> frozenset[str]:
-    """Play the demo and return the names of the recordings that it asked for."""
+    """Play the demo and return the names of the requested recordings."""
     metered = MeteredModel(model)
     with tempfile.TemporaryDirectory() as folder:
         play(console, metered, Path(folder) / "memory", config)
@@ -46,7 +46,7 @@ def play_demo(
 
 
 def write_counted_answer(path: Path, answer: Mapping[str, Any]) -> None:
-    """Answer a request; its tokens are those of its texts, counted with cl100k."""
+    """Answer a request; the token counts are those of its texts in cl100k."""
     from hindsight_integrations.models.tokens import default_token_counter
 
     request = read_recording(path)
@@ -62,7 +62,7 @@ def write_counted_answer(path: Path, answer: Mapping[str, Any]) -> None:
 
 
 def main() -> None:
-    """Do what the module's docstring says."""
+    """Run the command in the module's docstring."""
     arguments = sys.argv[1:]
     if arguments and arguments[0] != "--prune":
         write_counted_answer(Path(arguments[0]), json.load(sys.stdin))

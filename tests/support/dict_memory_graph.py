@@ -1,4 +1,4 @@
-"""A MemoryGraph over dicts and sets, plain enough to be read as the definition of what a memory graph answers."""
+"""A MemoryGraph with dicts and sets, simple enough to define what a memory graph returns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Edge = tuple[int, int, int]
 
 
 class DictMemoryGraph:
-    """MemoryGraph in plain Python. An entity no unit mentions any more is no node."""
+    """MemoryGraph in plain Python. Entities without mentions are not nodes."""
 
     def __init__(self) -> None:
         self._weights: dict[_Edge, float] = {}
@@ -34,7 +34,7 @@ class DictMemoryGraph:
         return self._watermark
 
     def add(self, units: IntArray, edges: Edges, mentions: Mentions) -> None:
-        """Add unit nodes, links and mentions; what is already there stays single, with its first weight."""
+        """Add unit nodes, links and mentions; existing ones are not repeated and keep their weight."""
         with self._lock:
             for unit in units.tolist():
                 self._node(unit)
@@ -99,14 +99,14 @@ class DictMemoryGraph:
         return Mentions(units, given)
 
     def clear(self) -> None:
-        """Drop everything, watermark included."""
+        """Remove everything, including the watermark."""
         with self._lock:
             for held in (self._weights, self._touching, self._entities, self._units):
                 held.clear()
             self._watermark = None
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing."""
 
     def _node(self, unit: int) -> None:
         self._touching.setdefault(unit, set())
@@ -121,6 +121,6 @@ class DictMemoryGraph:
 
 
 def _seen_from(unit: int, edge: _Edge) -> _Edge:
-    """The edge as it reads from one of its ends: (this end, other end, code), inverted where met backwards."""
+    """The edge seen from one of its ends: (this end, other end, code), inverted if seen from the target."""
     source, target, code = edge
     return edge if unit == source else (target, source, _INVERSE.get(code, code))

@@ -18,6 +18,6 @@ def blocks(page: str) -> list[str]:
 
 
 def example(page: str, marker: str) -> str:
-    """The one example of a page that contains the marker."""
+    """The only example of a page that contains the marker."""
     (code,) = [code for code in blocks(page) if marker in code]
     return code

@@ -1,4 +1,4 @@
-"""One thing that one user says in fifty wordings, other things the same user says, and the opinion all of it bears on."""
+"""Fifty wordings of one statement by one user, other statements of the same user, and the opinion that they concern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A memory graph's arrays as plain rows, for tests that read like the graph they mean."""
+"""A memory graph's arrays as plain rows, for readable tests."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def fill(
     links: Iterable[LinkRow] = (),
     mentioned: Iterable[Pair] = (),
 ) -> None:
-    """Add units, links and mentions given as plain rows."""
+    """Add units, links and mentions from plain rows."""
     graph.add(int_array(units), edges(links), mentions(mentioned))
 
 

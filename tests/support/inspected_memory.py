@@ -1,4 +1,4 @@
-"""The inspector as a process, and a memory for it: 10,000 memories of two years, told by rules."""
+"""The inspector as a process, and a bank for it: 10,000 rule-based memories from two years."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ BATCH = 1_000  # items per commit; every commit waits for the disk and refreshes
 
 
 def facts() -> Iterator[tuple[datetime, dict[str, Any]]]:
-    """Facts in order of time; every fifth one is an expense, some moves end the previous ones."""
+    """Facts in order of time; every fifth one is an expense, and some moves end the previous one."""
     for number in count():
         at = FIRST + timedelta(hours=2 * number)
         who, where = PEOPLE[number % len(PEOPLE)], PLACES[number * 7 % len(PLACES)]
@@ -70,7 +70,7 @@ def verdict(_: str, fact: str) -> tuple[str, str]:
 
 
 def build(path: Path) -> None:
-    """Build the memory in a new directory, in a bank named locomo."""
+    """Create the memory in a new directory, in a bank named locomo."""
     config = HindsightConfig(observations=ObservationConfig("off"), opinions=OpinionConfig(delay_s=0.0))
     agent = Agent({"assess_evidence": assessing(verdict)})
     with Hindsight.open(path, config=config, model=agent) as hindsight:

@@ -1,7 +1,7 @@
-"""A life as an agent keeps it: facts, to-dos, purchases and appointments, questions that it answers and questions that it cannot.
+"""A simulated life: facts, to-dos, purchases and appointments, and questions with and without an answer.
 
-Written from what a user would tell and ask, before what finds the answers. It is asked on Wednesday, 12 June 2024, in a
-week that began on Monday the 10th.
+It was written from a user's view, before the code that finds the answers. The questions are asked on
+Wednesday, 12 June 2024, in the week that began on Monday the 10th.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ FOOD = "How much did I spend on food this week?"
 
 
 def live(bank: MemoryBank) -> MemoryBank:
-    """The bank, with that life in it; one to-do was dropped since."""
+    """The bank with that life; one to-do has been dropped."""
     rows: list[tuple[str, str, list[dict[str, Any]]]] = [(day, what, []) for day, what in TOLD]
     todos = [*TODOS.items(), DROPPED]
     rows += [("2024-06-03", what, [_record("task", "", value)]) for value, what in todos]
@@ -117,7 +117,7 @@ def live(bank: MemoryBank) -> MemoryBank:
 
 
 def busy(bank: MemoryBank, jobs: int = 300) -> MemoryBank:
-    """A bank with so many to-dos that no prompt takes them all, three to a memory."""
+    """A bank with more to-dos than fit into a prompt, three per memory."""
     facts = [
         {
             "what": f"The crew has to inspect the buoys {at}, {at + 1} and {at + 2} of the northern fairway.",
@@ -133,7 +133,7 @@ def busy(bank: MemoryBank, jobs: int = 300) -> MemoryBank:
 
 
 def noted_todos(messages: Sequence[object]) -> dict[str, Any]:
-    """What an extraction model makes of "I have to ...": a fact with a to-do each, as a script of models."""
+    """The facts that a model extracts from "I have to ...", one with a to-do each, as a script for models."""
     said = "\n".join(str(getattr(message, "content", message)) for message in messages)
     jobs = sorted(set(re.findall(r"I have to ([a-z ]+)\.", said)))
     return {

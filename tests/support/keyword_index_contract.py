@@ -1,6 +1,7 @@
-"""What every KeywordIndex promises, as tests. A backend's own test module inherits these classes.
+"""The contract of every KeywordIndex, as tests. A backend's test module inherits these classes.
 
-Only words that no stemmer changes and no stop list holds are used, and no score is compared between backends.
+The tests use only words that no stemmer changes and no stop list contains, and compare no scores between
+backends.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def int_ids(*values: int) -> IntArray:
 
 
 def fill(index: KeywordIndex, texts: Mapping[int, str], revision: int = 1) -> None:
-    """Put texts in under their ids and advance."""
+    """Add texts with their ids and advance."""
     index.upsert(int_ids(*texts), list(texts.values()))
     index.advance(make_mark(revision))
 
@@ -57,7 +58,7 @@ def found(index: KeywordIndex, text: str, limit: int = 10, among: IntArray | Non
 
 
 class KeywordIndexContract:
-    """Inherit and give a fixture `make_index` (see MakeIndex)."""
+    """Inherit and provide a fixture `make_index` (see MakeIndex)."""
 
     @pytest.fixture
     def index(self, make_index: MakeIndex) -> KeywordIndex:
@@ -65,19 +66,19 @@ class KeywordIndexContract:
         return make_index("bank")
 
     def test_new_index_is_empty(self, index: KeywordIndex) -> None:
-        """A new index holds nothing, has reached nothing and finds nothing, without an error."""
+        """A new index is empty, has no watermark and finds nothing, without an error."""
         assert (index.count(), index.watermark) == (0, None)
         assert found(index, "harbour") == []
 
     def test_finds_texts_by_their_words(self, index: KeywordIndex) -> None:
-        """A word finds exactly the texts that hold it, whatever its case."""
+        """A word finds exactly the texts that contain it, ignoring case."""
         fill(index, CORPUS)
         assert sorted(found(index, "harbour")) == [1, 3]
         assert found(index, "QUARTZ") == [5]
         assert found(index, "submarine") == []
 
     def test_hits_have_the_promised_types(self, index: KeywordIndex) -> None:
-        """Ids come as int64 and scores as positive, falling float32, so that callers can mask and fuse them."""
+        """Ids are int64 and scores positive, descending float32, so that callers can mask and fuse them."""
         fill(index, CORPUS)
         hits = index.search("red harbour kite", 10)
         assert hits.ids.dtype == np.int64
@@ -92,22 +93,22 @@ class KeywordIndexContract:
         assert found(index, "red indigo", 1) == [10]
 
     def test_more_query_words_weigh_more(self, index: KeywordIndex) -> None:
-        """A text with both query words beats texts with one."""
+        """A text with both query words ranks before texts with one."""
         fill(index, CORPUS)
         assert found(index, "red market", 1) == [2]
 
     def test_shorter_texts_weigh_more(self, index: KeywordIndex) -> None:
-        """Of two texts with the word once, the shorter is the better match."""
+        """Of two texts that contain the word once, the shorter ranks first."""
         fill(index, {**CORPUS, 20: "indigo garden path market stall winter", 21: "indigo garden"})
         assert found(index, "indigo") == [21, 20]
 
     def test_repeated_words_weigh_more(self, index: KeywordIndex) -> None:
-        """Of two equally long texts, the one that says the word twice is the better match."""
+        """Of two equally long texts, the one that contains the word twice ranks first."""
         fill(index, {**CORPUS, 20: "indigo garden path", 21: "indigo indigo path"})
         assert found(index, "indigo") == [21, 20]
 
     def test_limit_cuts_the_same_list(self, index: KeywordIndex) -> None:
-        """A smaller limit gives the start of the longer answer; limit 0 gives nothing, a huge one everything."""
+        """A smaller limit gives the beginning of the longer list; 0 gives nothing, a huge limit everything."""
         fill(index, CORPUS)
         everything = found(index, "red market harbour", 2**40)
         assert len(everything) == 5
@@ -115,7 +116,7 @@ class KeywordIndexContract:
             assert found(index, "red market harbour", limit) == everything[:limit]
 
     def test_ties_are_ordered_by_id(self, index: KeywordIndex) -> None:
-        """Equal texts come in id order, whatever order or batch they arrived in, so pages and runs agree."""
+        """Equal texts are ordered by id, whatever the order or batch of their insertion, so pages and runs agree."""
         fill(index, CORPUS)
         for revision, row in enumerate((40, 12, 33, 25, 18), start=2):
             fill(index, {row: "indigo garden path"}, revision)
@@ -125,21 +126,21 @@ class KeywordIndexContract:
         assert found(index, "indigo", 2) == [12, 18]
 
     def test_filter_works_before_the_limit(self, index: KeywordIndex) -> None:
-        """Asking among few texts gives the best of those, even if many others match better."""
+        """A search among few texts returns the best of them, even if many others match better."""
         fill(index, {**dict.fromkeys(range(100, 160), "indigo"), 7: "indigo garden path", 8: "silver train"})
         assert found(index, "indigo", 1, int_ids(7, 8)) == [7]
         assert found(index, "indigo", 3, int_ids(8, 9)) == []
         assert found(index, "indigo", 3, int_ids()) == []
 
     def test_filter_changes_no_score(self, index: KeywordIndex) -> None:
-        """A filtered answer is the unfiltered one with rows left out."""
+        """A filtered result is the unfiltered one without the other rows."""
         fill(index, CORPUS)
         whole, part = index.search("red harbour", 10), index.search("red harbour", 10, int_ids(1, 2, 5))
         expected = {row: score for row, score in zip(whole.ids, whole.scores, strict=True) if row in {1, 2}}
         assert dict(zip(part.ids, part.scores, strict=True)) == expected
 
     def test_upsert_replaces(self, index: KeywordIndex) -> None:
-        """A text written anew is found by its new words only, and counts once."""
+        """A replaced text is found by its new words only, and counts once."""
         fill(index, CORPUS)
         fill(index, {3: "quartz sand"}, 2)
         assert index.count() == len(CORPUS)
@@ -147,14 +148,14 @@ class KeywordIndexContract:
         assert sorted(found(index, "quartz")) == [3, 5]
 
     def test_last_of_a_double_id_stays(self, index: KeywordIndex) -> None:
-        """An id given twice in one batch is one text: the later one."""
+        """An id that occurs twice in one batch is one text: the later one."""
         index.upsert(int_ids(7, 8, 7), ["violin", "harbour", "quartz"])
         index.advance(make_mark(1))
         assert index.count() == 2
         assert (found(index, "violin"), found(index, "quartz")) == ([], [7])
 
     def test_replay_changes_nothing(self, index: KeywordIndex) -> None:
-        """Applying a batch again after a crash leaves the same count and the same scores."""
+        """Applying a batch again after a crash gives the same count and the same scores."""
         fill(index, CORPUS)
         before = index.search("red harbour market", 10)
         fill(index, CORPUS)
@@ -173,7 +174,7 @@ class KeywordIndexContract:
         assert found(index, "harbour") == [3]
 
     def test_what_was_told_is_searched_apart(self, index: KeywordIndex) -> None:
-        """A text is found by the words it was told in where these are asked for, and else by its own alone."""
+        """A text is found by the words of its source turns if these are searched, otherwise only by its own."""
         index.upsert(
             int_ids(7, 8),
             ["She adopted a dog.", "A quiet week."],
@@ -187,7 +188,7 @@ class KeywordIndexContract:
         assert (index.count(), found(index, "quiet")) == (2, [8])
 
     def test_what_was_told_goes_with_its_text(self, index: KeywordIndex) -> None:
-        """Replaced and removed texts leave none of the words they were told in."""
+        """Words of the source turns of replaced and removed texts are not found."""
         index.upsert(int_ids(7, 8), ["first", "second"], ["first violin", "second violin"])
         index.advance(make_mark(1))
         index.upsert(int_ids(7), ["first"])
@@ -196,7 +197,7 @@ class KeywordIndexContract:
         assert index.search("violin", 5, told=True).ids.tolist() == []
 
     def test_removed_texts_leave_the_statistics(self, index: KeywordIndex, make_index: MakeIndex) -> None:
-        """Scores after a removal are those of an index that never held the text."""
+        """Scores after a removal are those of an index that never contained the text."""
         fill(index, {**CORPUS, 50: "harbour " * 30, 51: "harbour red"})
         index.remove(int_ids(50, 51))
         index.advance(make_mark(2))
@@ -206,7 +207,7 @@ class KeywordIndexContract:
         assert after.scores.tolist() == expected.scores.tolist()
 
     def test_batches_do_not_change_scores(self, index: KeywordIndex, make_index: MakeIndex) -> None:
-        """Texts added one by one score as texts added at once."""
+        """Texts added one by one have the same scores as texts added at once."""
         for revision, (row, text) in enumerate(CORPUS.items(), start=1):
             fill(index, {row: text}, revision)
         at_once = make_index("once")
@@ -216,14 +217,14 @@ class KeywordIndexContract:
         assert one_by_one.scores.tolist() == together.scores.tolist()
 
     def test_advance_shows_and_records(self, index: KeywordIndex) -> None:
-        """After `advance` what was written is found, and the watermark says so."""
+        """After `advance` written texts are found, and the watermark is updated."""
         fill(index, CORPUS, 5)
         assert (index.watermark, found(index, "quartz")) == (make_mark(5), [5])
         index.advance(make_mark(9))
         assert index.watermark == make_mark(9)
 
     def test_refresh_shows_without_recording(self, index: KeywordIndex) -> None:
-        """After `refresh` what was written is found and what was removed is not; the watermark stays until `advance`."""
+        """After `refresh` written texts are found and removed ones are not; the watermark stays until `advance`."""
         fill(index, CORPUS, 5)
         index.upsert(int_ids(9, 3), ["indigo garden", "indigo sand"])
         index.remove(int_ids(1))
@@ -235,7 +236,7 @@ class KeywordIndexContract:
         assert (index.watermark, found(index, "indigo")) == (make_mark(6), [3, 9])
 
     def test_refreshing_changes_no_score(self, index: KeywordIndex, make_index: MakeIndex) -> None:
-        """Texts shown one by one, some replaced and removed, score as texts recorded at once."""
+        """Texts made visible one by one, some replaced and removed, have the same scores as texts committed at once."""
         for row, text in {**CORPUS, 30: "harbour " * 30}.items():
             index.upsert(int_ids(row), [text if row != 2 else "red harbour winter"])
             index.refresh()
@@ -249,7 +250,7 @@ class KeywordIndexContract:
         assert shown.scores.tolist() == recorded.scores.tolist()
 
     def test_refresh_tells_whether_removed_words_are_left(self, index: KeywordIndex) -> None:
-        """Only a removed or replaced text can have left words in the files, until they are recorded anew."""
+        """Only after a removal or replacement may the files contain old words, until the next `advance`."""
         fill(index, CORPUS)
         index.upsert(int_ids(9), ["indigo garden"])
         assert not index.refresh()
@@ -262,7 +263,7 @@ class KeywordIndexContract:
         assert index.refresh()
 
     def test_reverted_changes_can_be_written_again(self, index: KeywordIndex) -> None:
-        """After `revert` the index is usable, and writing again what came after its watermark gives the full state."""
+        """After `revert` the index is usable, and writing everything after its watermark again gives the full state."""
         fill(index, CORPUS, 5)
         index.upsert(int_ids(9), ["indigo garden"])
         index.remove(int_ids(5))
@@ -286,7 +287,7 @@ class KeywordIndexContract:
 
     @pytest.mark.parametrize("syntax", SYNTAX)
     def test_query_syntax_means_nothing(self, index: KeywordIndex, syntax: str) -> None:
-        """Operators, quotes and brackets in a question neither fail nor change what its words find."""
+        """Operators, quotes and brackets in a question neither fail nor change the result."""
         fill(index, CORPUS)
         assert found(index, f"{syntax} quartz {syntax}") == [5]
         assert found(index, f"kite {syntax} quartz") == found(index, "kite quartz")
@@ -295,18 +296,18 @@ class KeywordIndexContract:
         "text", ["", "  \n", "?!... --", "\U0001f600 \U0001f680", "the of and", "\x00\x07", "\ud800"]
     )
     def test_texts_without_searchable_words_find_nothing(self, index: KeywordIndex, text: str) -> None:
-        """Blank, punctuation, emoji, stop-word and broken queries are answered with nothing, not with an error."""
+        """Blank, punctuation, emoji, stop-word and malformed queries give no hits and no error."""
         fill(index, {**CORPUS, 30: "\U0001f600 the party and the \U0001f680"})
         assert found(index, text) == []
 
     def test_odd_characters_do_no_harm(self, index: KeywordIndex) -> None:
-        """Lone surrogates, control characters and emoji in a text or a question leave its words findable."""
+        """Words are found despite lone surrogates, control characters and emoji in a text or question."""
         fill(index, {1: "quartz \ud83d clock \x00 \U0001f600", 2: "kettle\x1b copper"})
         assert found(index, "quartz") == [1]
         assert found(index, "\udc00 copper \x00 \U0001f680") == [2]
 
     def test_huge_query_is_answered(self, index: KeywordIndex) -> None:
-        """A question of 100 kB with thousands of distinct words still finds what its first words name."""
+        """A question of 100 kB with thousands of distinct words is answered by its first words."""
         fill(index, CORPUS)
         query = "quartz " + " ".join(f"word{number}" for number in range(12_000))
         assert len(query) > 100_000
@@ -318,12 +319,12 @@ class KeywordIndexContract:
         assert (found(index, "quartz"), found(index, "copper")) == ([1], [2])
 
     def test_row_ids_may_be_large(self, index: KeywordIndex) -> None:
-        """Ids beyond 32 bits come back as they went in."""
+        """Ids beyond 32 bits are returned unchanged."""
         fill(index, {2**40: "quartz clock", 3: "kettle", 4: "violin"})
         assert found(index, "quartz", 5, int_ids(3, 2**40)) == [2**40]
 
     def test_other_banks_change_nothing(self, index: KeywordIndex, make_index: MakeIndex) -> None:
-        """A bank's scores are the same whether or not other banks exist, so nothing about them leaks."""
+        """A bank's scores do not depend on other banks, so nothing about them leaks."""
         fill(index, CORPUS)
         before = index.search("red harbour quartz", 10)
         fill(make_index("other"), dict.fromkeys(range(1, 60), "quartz harbour " * 5))
@@ -332,7 +333,7 @@ class KeywordIndexContract:
         assert after.scores.tolist() == before.scores.tolist()
 
     def test_clear_empties(self, index: KeywordIndex, make_index: MakeIndex) -> None:
-        """After `clear` the bank starts anew, watermark included, can be filled again, and other banks are untouched."""
+        """After `clear` the bank is empty, including the watermark, can be filled again, and other banks are unchanged."""
         other = make_index("other")
         fill(other, CORPUS, 3)
         fill(index, CORPUS, 5)
@@ -343,7 +344,7 @@ class KeywordIndexContract:
         assert (other.count(), other.watermark) == (len(CORPUS), make_mark(3))
 
     def test_each_thread_gets_its_own_answer(self, index: KeywordIndex) -> None:
-        """Eight agents asking at once, while memories are written, each get the answer to their own question."""
+        """Eight threads that search concurrently, while memories are written, each get the answer to their own question."""
         own = {reader: [1000 * reader + n for n in range(reader + 1)] for reader in range(READERS)}
         fill(index, {row: f"reader{reader} note{row}" for reader, rows in own.items() for row in rows})
         start = threading.Barrier(READERS + 1, timeout=30)
@@ -366,10 +367,10 @@ class KeywordIndexContract:
 
 
 class PersistentKeywordIndexContract(KeywordIndexContract):
-    """For an index that outlives its engine. Also give a fixture `reopen`: closes the engine, returns a new MakeIndex."""
+    """For an index that survives its engine. Also provide a fixture `reopen`: closes the engine, returns a new MakeIndex."""
 
     def test_survives_reopening(self, index: KeywordIndex, reopen: Callable[[], MakeIndex]) -> None:
-        """Texts, scores and the watermark are there again in the next run of the program."""
+        """Texts, scores and the watermark are the same in the next run of the program."""
         fill(index, CORPUS, 5)
         before = index.search("red harbour", 10)
         again = reopen()("bank")
@@ -379,7 +380,7 @@ class PersistentKeywordIndexContract(KeywordIndexContract):
         assert after.scores.tolist() == before.scores.tolist()
 
     def test_close_keeps_the_data(self, index: KeywordIndex, make_index: MakeIndex) -> None:
-        """A bank that was closed can be opened again in the same engine, with everything in it."""
+        """A closed bank can be opened again in the same engine with its whole content."""
         fill(index, CORPUS, 5)
         index.close()
         again = make_index("bank")
@@ -388,7 +389,7 @@ class PersistentKeywordIndexContract(KeywordIndexContract):
     def test_unrecorded_changes_can_be_replayed(
         self, index: KeywordIndex, reopen: Callable[[], MakeIndex]
     ) -> None:
-        """Changes without `advance` never move the watermark, so replaying from it gives the full state."""
+        """Changes without `advance` do not move the watermark, so replaying from it gives the full state."""
         fill(index, CORPUS, 5)
         index.upsert(int_ids(9), ["indigo garden"])
         index.remove(int_ids(5))

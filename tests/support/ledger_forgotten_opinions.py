@@ -1,4 +1,4 @@
-"""What every ledger promises of opinions when what they stand on is erased or corrected, and when they are archived."""
+"""Shared helpers of the ledger's tests of opinions whose grounds are erased or edited, and of archived opinions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ERASURES: dict[str, Callable[[], Erasure]] = {
 
 
 def facts(ledger: Ledger) -> None:
-    """f1 to f4, an hour apart; f3 is of a conversation and an entity of its own."""
+    """f1 to f4, an hour apart; f3 has a separate conversation and entity."""
     units = [make_unit(f"f{number}", hours=number) for number in range(1, 5)]
     units[2] = replace(units[2], thread="t", sources=("m",))
     writes = make_write_set(
@@ -46,14 +46,14 @@ def facts(ledger: Ledger) -> None:
 
 
 def edited(ledger: Ledger, unit_id: str, **changed: object) -> None:
-    """Correct a unit."""
+    """Edit a unit."""
     (row,) = ledger.units.row_ids(BANK, [unit_id]).values()
     unit = replace(ledger.units.get(BANK, np.array([row]))[row], **changed)  # type: ignore[arg-type] # as given
     ledger.units.edit(BANK, UnitEdit(unit, None, None, tuple(changed)), at(20))
 
 
 def enqueued(ledger: Ledger) -> bool:
-    """Whether the facts of the bank are to be assessed."""
+    """Whether the assessment of the bank's facts is enqueued."""
     return any(
         (task.kind, task.key) == (TaskKind.REINFORCE, REINFORCED) for task in ledger.tasks.of_bank(BANK)
     )

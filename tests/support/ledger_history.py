@@ -1,4 +1,4 @@
-"""What every ledger promises of its history: marks that tell one commit, one bank, one ledger from any other."""
+"""Shared helpers of the ledger's tests of marks, which distinguish commits, banks and ledgers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hindsight_integrations.model.watermark import Watermark
 
 
 def mark_of(ledger: Ledger, bank: str) -> Watermark:
-    """Where the bank stands."""
+    """The bank's current mark."""
     with ledger.feed(bank) as feed:
         return feed.mark
 

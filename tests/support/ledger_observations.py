@@ -1,4 +1,4 @@
-"""What every ledger promises of observations made from facts."""
+"""Shared helpers of the ledger's tests of observations."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def observe(
     entity: str = ALICE,
     at_revision: int | None = None,
 ) -> None:
-    """Put these observations, standing on these facts, in place of what was made of an entity."""
+    """Replace an entity's observations by these, based on these facts."""
     revision = ledger.revision(BANK)
     made = ObservedWrite(entity, facts, left_out, revision if at_revision is None else at_revision)
     units = [observation(unit) for unit in facts if unit not in ledger.units.row_ids(BANK, [unit])]
@@ -74,7 +74,7 @@ def rows(ledger: Ledger, *unit_ids: str) -> list[int]:
 
 
 def edited(unit: MemoryUnit) -> UnitEdit:
-    """A correction of a unit's words."""
+    """A correction of a unit's text."""
     return UnitEdit(replace(unit, text="other words"), None, None, ("text",))
 
 

@@ -1,4 +1,4 @@
-"""What every ledger promises of opinions and their evidence."""
+"""Shared helpers of the ledger's tests of opinions and evidence."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def opinion_unit(unit_id: str, *, hours: float = 5, tags: tuple[str, ...] = ()) 
 
 
 def formation(unit_id: str, *based_on: str, confidence: float = 0.7, operation: str = "") -> FormationWrite:
-    """An opinion to be, formed five hours after START."""
+    """A formation, five hours after START."""
     return FormationWrite(
         unit_id, confidence, at(5), OpinionOrigin.REFLECT, operation, 3, "because", based_on, assessed_to=1
     )
@@ -54,7 +54,7 @@ def evidence(
     hours: float = 6,
     restates: tuple[str, ...] = (),
 ) -> EvidenceWrite:
-    """Strong evidence from a source of its own, by the additive rule."""
+    """Strong evidence from a separate source, by the additive rule."""
     return EvidenceWrite(
         opinion_id=opinion,
         unit_id=fact,
@@ -71,13 +71,13 @@ def evidence(
 
 
 def writing(ledger: Ledger, write: OpinionsWrite, *units: UnitWrite, **more: object) -> WriteSet:
-    """A write set of opinions with the units of their wordings, and whatever else."""
+    """A write set of opinions with the units of their wordings, and other fields."""
     writes = make_write_set(ledger.revision(BANK), units=units, **more)  # type: ignore[arg-type] # as given
     return replace(writes, opinions=write)
 
 
 def form(ledger: Ledger, unit_id: str, *based_on: str, confidence: float = 0.7) -> None:
-    """Commit an opinion that stands on these facts."""
+    """Commit an opinion based on these facts."""
     formed = formation(unit_id, *based_on, confidence=confidence)
     commit(ledger, writing(ledger, OpinionsWrite((formed,)), opinion_unit(unit_id)))
 
@@ -85,7 +85,7 @@ def form(ledger: Ledger, unit_id: str, *based_on: str, confidence: float = 0.7) 
 def reword(
     ledger: Ledger, opinion: str, unit_id: str, *based_on: str, closing: str = "", hours: float = 8
 ) -> None:
-    """Commit a new wording in place of another one, the first if none is named."""
+    """Commit a new wording that replaces another one, by default the first."""
     write = OpinionsWrite(reworded=(RewordingWrite(opinion, unit_id, f"reworded as {unit_id}", based_on),))
     closed = make_event(closing or opinion, CLOSED, hours, by_unit=unit_id, reason="reworded")
     commit(ledger, writing(ledger, write, opinion_unit(unit_id, hours=hours), events=[closed]))
@@ -97,7 +97,7 @@ def add(ledger: Ledger, *rows: EvidenceWrite) -> None:
 
 
 def close(ledger: Ledger, *facts: str, hours: float = 10) -> None:
-    """Take facts back."""
+    """Close facts."""
     events = [make_event(fact, CLOSED, hours) for fact in facts]
     commit(ledger, make_write_set(ledger.revision(BANK), events=events))
 
@@ -109,7 +109,7 @@ def restore(ledger: Ledger, *facts: str, hours: float = 11) -> None:
 
 
 def log_of(ledger: Ledger, opinion: str = "o") -> OpinionLog:
-    """An opinion that is there."""
+    """The log of an existing opinion."""
     (log,) = ledger.opinions.get(BANK, [opinion])
     return log
 

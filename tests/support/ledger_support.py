@@ -1,4 +1,4 @@
-"""What the parts of the ledger contract share: fixtures, a write set with everything, and short forms of the port."""
+"""Shared helpers of the ledger's tests: fixtures, a write set with every kind of content, and short forms."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Changes:
 
 
 def changes(ledger: Ledger, bank: str = BANK, since: int = 0) -> Changes:
-    """All that was committed to a bank after a revision."""
+    """Everything committed to a bank after a revision."""
     with ledger.feed(bank) as feed:
         return Changes(
             revision=feed.revision,
@@ -69,13 +69,13 @@ def changes(ledger: Ledger, bank: str = BANK, since: int = 0) -> Changes:
 
 
 def commit(ledger: Ledger, writes: WriteSet) -> Receipt:
-    """Commit a write set that was decided beforehand."""
+    """Commit a prepared write set."""
     with ledger.transaction(writes.bank) as transaction:
         return transaction.commit(writes)
 
 
 def everything_of(ledger: Ledger, bank: str = BANK) -> tuple[object, ...]:
-    """All that the bank's feed says, comparable with ==."""
+    """The whole content of the bank's feed, comparable with ==."""
     new = changes(ledger, bank)
     columns, (ids, vectors), (units, edges, mentions) = new.columns, new.vectors, new.graph
     arrays = (columns.ids, columns.starts, columns.closed, ids, vectors, units, edges.sources, edges.targets)
@@ -84,7 +84,7 @@ def everything_of(ledger: Ledger, bank: str = BANK) -> tuple[object, ...]:
 
 
 def rich_write_set(revision: int = 0, bank: str = BANK) -> WriteSet:
-    """A write set with something of everything."""
+    """A write set with every kind of content."""
     return replace(
         make_write_set(
             revision,

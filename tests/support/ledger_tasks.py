@@ -1,4 +1,4 @@
-"""What every ledger promises of tasks: leases, failures, commits that enqueue or complete them."""
+"""Shared helpers of the ledger's tests of tasks: leases, failures, commits that enqueue or complete them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MINUTE = timedelta(minutes=1)
 
 
 def enqueued(ledger: Ledger, *writes: TaskWrite, bank: str = BANK) -> tuple[Task, ...]:
-    """Commit some tasks at the bank's present revision."""
+    """Commit tasks at the bank's current revision."""
     return commit(ledger, replace(make_write_set(ledger.revision(bank), bank=bank), tasks=writes)).tasks
 
 
 def completed(ledger: Ledger, *claims: TaskClaim, unit: str = "") -> None:
-    """Commit the end of some tasks, with a unit that is their effect."""
+    """Commit the completion of tasks, with a unit as their result."""
     units = make_units(unit) if unit else ()
     writes = make_write_set(ledger.revision(BANK), units=units)
     commit(ledger, replace(writes, completed_tasks=claims))
@@ -36,19 +36,19 @@ def work(payload: str, delay: timedelta = NOW, kind: TaskKind = PARKED, key: str
 
 
 def leased(ledger: Ledger, *, bank: str | None = None, early: bool = False) -> Task:
-    """The task leased for a minute; there must be one."""
+    """Lease a task for a minute; there must be one."""
     task = ledger.tasks.lease(KINDS, lasting=MINUTE, bank=bank, early=early)
     assert task is not None
     return task
 
 
 def idle(ledger: Ledger, *, early: bool = False) -> bool:
-    """Whether no task at all is due."""
+    """Whether no task is due."""
     return ledger.tasks.lease(KINDS, lasting=MINUTE, early=early) is None
 
 
 def state(ledger: Ledger, task: int) -> TaskState:
-    """Where a task stands."""
+    """The state of a task."""
     return next(each.state for each in ledger.tasks.of_bank(BANK) if each.id == task)
 
 

@@ -1,4 +1,4 @@
-"""What every ledger promises of source turns  and of turns that wait; a part of `LedgerContract`."""
+"""Shared helpers of the ledger's tests of source turns and waiting turns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def make_key(message: str, wording: str = "h") -> MessageKey:
 
 
 def make_turn(message: str, text: str, *, hours: float = 0, unit_id: str | None = None) -> TurnWrite:
-    """A turn of Alice's in THREAD."""
+    """A turn by Alice in THREAD."""
     return TurnWrite(make_key(message), text, "Alice", Role.USER, at(hours), ("tag",), unit_id)
 
 
@@ -47,7 +47,7 @@ def make_fact(unit_id: str, *messages: str) -> UnitWrite:
 
 
 def conversation(revision: int = 0) -> WriteSet:
-    """Two messages kept as text, with a memory of the first and one of both."""
+    """Two messages stored as text, with a memory of the first and one of both."""
     return replace(
         make_write_set(revision, units=[make_fact("f1", "m1"), make_fact("f2", "m1", "m2")]),
         messages=(make_key("m1"), make_key("m2")),

@@ -1,4 +1,4 @@
-"""No network beyond this machine: a fixture for every suite (imported by its conftest)."""
+"""No network beyond this machine: a fixture for every suite, imported by its conftest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 @pytest.fixture(autouse=True, scope="session")
 def no_network() -> Iterator[None]:
-    """Any connection that would leave this machine fails the test that makes it."""
+    """A connection that would leave this machine fails the test that makes it."""
     real = socket.socket.connect
 
     def connect(self: socket.socket, address: Any) -> None:

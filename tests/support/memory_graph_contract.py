@@ -1,4 +1,4 @@
-"""What every MemoryGraph promises, as tests. Subclass it, implement `make_graph`, name the class Test..."""
+"""The contract of every MemoryGraph, as tests. Subclass it, implement `make_graph`, name the class Test..."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ ENABLES = LINK_CODES[LinkType.CAUSAL, CausalRelation.ENABLES]
 PREVENTS = LINK_CODES[LinkType.CAUSAL, CausalRelation.PREVENTS]
 
 WEIGHT_STEP = 1 / 255  # a graph may round weights to a byte
-FAR = 2**40  # row ids need not be small
+FAR = 2**40  # row ids may be large
 
 
 class MemoryGraphContract(ABC):
-    """The promises of `ports.memory_graph.MemoryGraph`."""
+    """The contract of `MemoryGraph`."""
 
     @abstractmethod
     def make_graph(self) -> MemoryGraph:
@@ -40,7 +40,7 @@ class MemoryGraphContract(ABC):
         graph.close()
 
     def test_a_new_graph_is_empty_and_has_reached_nothing(self, graph: MemoryGraph) -> None:
-        """A projection that was never filled asks for everything."""
+        """It has no watermark, so that it is filled from the beginning."""
         assert graph.watermark is None
         assert graph.counts() == (0, 0, 0, 0)
         assert graph.has(int_array([1])) == [False]
@@ -58,7 +58,7 @@ class MemoryGraphContract(ABC):
         assert link_triples(graph.links(int_array([2]))) == [(2, 1, TEMPORAL)]
 
     def test_a_cause_seen_from_its_effect_is_caused_by(self, graph: MemoryGraph) -> None:
-        """Cause and effect name each other: causes and caused_by are inverses; enables and prevents have none and keep their code."""
+        """causes and caused_by are inverses; enables and prevents have none and keep their code."""
         fill(
             graph,
             links=[(1, 2, CAUSES, 1.0), (1, 3, CAUSED_BY, 1.0), (1, 4, ENABLES, 1.0), (1, 5, PREVENTS, 1.0)],
@@ -67,12 +67,12 @@ class MemoryGraphContract(ABC):
         assert seen == [[(2, 1, CAUSED_BY)], [(3, 1, CAUSES)], [(4, 1, ENABLES)], [(5, 1, PREVENTS)]]
 
     def test_a_link_between_two_given_units_is_seen_from_each(self, graph: MemoryGraph) -> None:
-        """Neither seed is deaf to the other."""
+        """Both units are linked to each other."""
         fill(graph, links=[(1, 2, CAUSES, 1.0)])
         assert link_triples(graph.links(int_array([1, 2]))) == [(1, 2, CAUSES), (2, 1, CAUSED_BY)]
 
     def test_links_are_ordered_by_given_unit_then_target_then_code(self, graph: MemoryGraph) -> None:
-        """The same graph gives the same list whatever order it was written in."""
+        """The list does not depend on the order in which the graph was written."""
         rows = [
             (5, 1, CAUSES, 1.0),
             (2, 9, SEMANTIC, 0.9),
@@ -87,7 +87,7 @@ class MemoryGraphContract(ABC):
         assert link_triples(graph.links(int_array([2, 5]))) == expected
 
     def test_weights_come_back_within_one_step(self, graph: MemoryGraph) -> None:
-        """A weight of 0.73 may be stored in a byte, never as something else."""
+        """A weight of 0.73 may be rounded to a byte, but not more."""
         given = np.linspace(0.0, 1.0, 97)
         fill(graph, links=[(0, unit + 1, SEMANTIC, weight) for unit, weight in enumerate(given)])
         found = graph.links(int_array([0])).weights
@@ -96,7 +96,7 @@ class MemoryGraphContract(ABC):
         assert (found[0], found[-1]) == (0.0, 1.0)
 
     def test_adding_again_changes_nothing(self, graph: MemoryGraph) -> None:
-        """A replay after a crash leaves no second link, and the first weight stands."""
+        """A replay after a crash adds no second link, and the first weight is kept."""
         rows, mentioned = [(1, 2, SEMANTIC, 0.8), (1, 2, CAUSES, 1.0)], [(1, 7), (2, 7)]
         fill(graph, units=[1, 2], links=rows, mentioned=mentioned)
         fill(graph, units=[1, 2], links=[(1, 2, SEMANTIC, 0.2), *rows], mentioned=mentioned + mentioned)
@@ -105,32 +105,32 @@ class MemoryGraphContract(ABC):
         assert graph.links(int_array([1])).weights[0] == pytest.approx(0.8, abs=WEIGHT_STEP)
 
     def test_repeats_within_one_batch_stay_single(self, graph: MemoryGraph) -> None:
-        """One change feed may name a link twice."""
+        """One feed may contain a link twice."""
         fill(graph, units=[1, 1], links=[(1, 2, TEMPORAL, 0.6)] * 3, mentioned=[(1, 7)] * 3)
         assert graph.counts() == (2, 1, 1, 1)
         assert pairs(graph.units_of(int_array([7]))) == [(1, 7)]
 
     def test_other_kinds_and_the_other_direction_are_other_links(self, graph: MemoryGraph) -> None:
-        """That 1 causes 2 does not hide that 2 causes 1, nor that they are alike."""
+        """A link from 1 to 2 is separate from one in the other direction, and from a similarity link."""
         fill(graph, links=[(1, 2, CAUSES, 1.0), (2, 1, CAUSES, 1.0), (1, 2, SEMANTIC, 0.8)])
         assert graph.counts()[2] == 3
         expected = [(1, 2, SEMANTIC), (1, 2, CAUSES), (1, 2, CAUSED_BY)]
         assert link_triples(graph.links(int_array([1]))) == expected
 
     def test_a_link_or_mention_brings_its_unit(self, graph: MemoryGraph) -> None:
-        """Parts of a change feed may come in any order."""
+        """The parts of a feed may come in any order."""
         fill(graph, links=[(1, 2, TEMPORAL, 0.5)], mentioned=[(3, 7)])
         assert graph.has(int_array([1, 2, 3])) == [True, True, True]
         assert graph.counts()[0] == 3
 
     def test_mentions_are_ordered_from_either_side(self, graph: MemoryGraph) -> None:
-        """Fan-out limits are applied to a list that is the same every time."""
+        """Fan-out limits are applied to a list whose order is stable."""
         fill(graph, mentioned=[(4, 8), (2, 9), (4, 7), (2, 7), (3, 9)])
         assert pairs(graph.entities_of(int_array([2, 4]))) == [(2, 7), (2, 9), (4, 7), (4, 8)]
         assert pairs(graph.units_of(int_array([7, 9]))) == [(2, 7), (4, 7), (2, 9), (3, 9)]
 
     def test_a_unit_and_an_entity_may_have_the_same_number(self, graph: MemoryGraph) -> None:
-        """Row ids of units and entities are counted apart, and may be large."""
+        """Row ids of units and entities are independent, and may be large."""
         fill(graph, units=[FAR], links=[(FAR, 7, SEMANTIC, 0.8)], mentioned=[(7, FAR), (7, 7)])
         assert graph.counts() == (2, 2, 1, 2)
         assert pairs(graph.entities_of(int_array([7]))) == [(7, 7), (7, FAR)]
@@ -138,7 +138,7 @@ class MemoryGraphContract(ABC):
         assert link_triples(graph.links(int_array([7]))) == [(7, FAR, SEMANTIC)]
 
     def test_unknown_and_no_ids_give_empty_int64_arrays(self, graph: MemoryGraph) -> None:
-        """A query about a unit not yet projected finds nothing instead of failing."""
+        """A query about an unknown unit finds nothing instead of failing."""
         fill(graph, units=[1], mentioned=[(1, 7)])
         for ids in (int_array(), int_array([404])):
             found, mentioned, by = graph.links(ids), graph.entities_of(ids), graph.units_of(ids)
@@ -148,7 +148,7 @@ class MemoryGraphContract(ABC):
             assert (len(found.weights), found.weights.dtype) == (0, np.dtype(np.float32))
 
     def test_removal_takes_links_and_mentions_along(self, graph: MemoryGraph) -> None:
-        """After forget no trace of the unit is left; everybody else keeps theirs."""
+        """After forget no trace of the unit is left; other units keep their links and mentions."""
         fill(graph, links=[(1, 2, CAUSES, 1.0), (2, 3, SEMANTIC, 0.8)], mentioned=[(1, 7), (2, 7), (1, 8)])
         graph.remove(int_array([1, 404, 1]))
         assert graph.has(int_array([1, 2])) == [False, True]
@@ -157,7 +157,7 @@ class MemoryGraphContract(ABC):
         assert pairs(graph.units_of(int_array([7, 8]))) == [(2, 7)]
 
     def test_a_removed_unit_comes_back_bare(self, graph: MemoryGraph) -> None:
-        """Whatever is added after a removal meets nothing left over from before it."""
+        """A unit that is added after its removal has none of its earlier links."""
         fill(graph, links=[(1, 2, SEMANTIC, 0.8)], mentioned=[(1, 7), (2, 8)])
         graph.remove(int_array([1]))
         fill(graph, units=[1, 5], mentioned=[(6, 9)])
@@ -166,7 +166,7 @@ class MemoryGraphContract(ABC):
         assert pairs(graph.entities_of(int_array([1, 2, 5, 6]))) == [(2, 8), (6, 9)]
 
     def test_in_parts_or_at_once_is_the_same_graph(self, graph: MemoryGraph) -> None:
-        """Catching up commit by commit ends where a rebuild from the ledger ends."""
+        """Catching up commit by commit gives the same graph as a rebuild from the ledger."""
         draw = np.random.default_rng(7)
         ends, codes = draw.integers(0, 40, (200, 2)), draw.integers(0, len(LINK_CODES), 200)
         rows = [(int(a), int(b), int(code), 0.6) for (a, b), code in zip(ends, codes, strict=True) if a != b]
@@ -182,7 +182,7 @@ class MemoryGraphContract(ABC):
         whole.close()
 
     def test_advance_moves_the_watermark_and_clear_resets_it(self, graph: MemoryGraph) -> None:
-        """A cleared graph is filled from the beginning again."""
+        """A cleared graph is filled from the beginning."""
         fill(graph, units=[1], links=[(1, 2, TEMPORAL, 0.5)], mentioned=[(1, 7)])
         graph.advance(make_mark(12))
         assert str(graph.watermark) == str(make_mark(12))
@@ -192,7 +192,7 @@ class MemoryGraphContract(ABC):
         assert graph.counts() == (1, 0, 0, 0)
 
     def test_readers_and_the_writer_do_not_disturb_each_other(self, graph: MemoryGraph) -> None:
-        """Recalls during a retain give whole, ordered answers."""
+        """Recalls during a retain give complete, ordered answers."""
         fill(graph, links=[(0, 1, SEMANTIC, 0.8)], mentioned=[(0, 0)])
 
         def read(_: int) -> bool:

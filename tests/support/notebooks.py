@@ -1,4 +1,4 @@
-"""Notebooks as people run them: top to bottom, in a folder of their own, with the interpreter that runs the tests."""
+"""Notebooks run from top to bottom, each in a folder of its own, with the interpreter that runs the tests."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 CELL_TIMEOUT_S = 120
-KEYS = ("HINDSIGHT_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_")  # what would make a notebook ask a service
+# variables that would make a notebook call a service
+KEYS = ("HINDSIGHT_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_")
 
 
 def read_notebook(path: Path) -> NotebookNode:
-    """The notebook as it is stored."""
+    """The stored notebook."""
     return cast("NotebookNode", nbformat.read(path, as_version=4))  # type: ignore[no-untyped-call]
 
 
@@ -61,12 +62,12 @@ def executed(notebook: NotebookNode, folder: Path) -> NotebookNode:
     for cell in ran.cells:
         if cell.cell_type == "code":
             cell.outputs = in_one_piece(cell.outputs)
-    ran.metadata["language_info"] = {"name": "python"}  # a kernel would write its version into it
+    ran.metadata["language_info"] = {"name": "python"}  # a kernel would store its version in it
     return ran
 
 
 def in_one_piece(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Outputs of a cell where what it printed in a row is one: how a kernel cuts it depends on how busy it is."""
+    """Merge consecutive outputs of a cell, because how a kernel splits them depends on its load."""
     joined: list[NotebookNode] = []
     for output in outputs:
         if output.output_type == "stream" and joined and joined[-1].get("name") == output.name:
@@ -77,7 +78,7 @@ def in_one_piece(outputs: list[NotebookNode]) -> list[NotebookNode]:
 
 
 def kernel_environment(folder: Path) -> dict[str, str]:
-    """The environment of a kernel: that of the tests without keys, with its home in `folder` and their cache of fonts."""
+    """The environment of a kernel: the tests' environment without keys, with `folder` as home and the tests' font cache."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(KEYS)}
     homes = ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR")
     home = {name: str(folder / "home") for name in homes}
@@ -85,7 +86,7 @@ def kernel_environment(folder: Path) -> dict[str, str]:
 
 
 def printed(notebook: NotebookNode) -> list[str]:
-    """What each code cell printed or showed as text; pictures are named by their kind alone."""
+    """The printed or displayed text of each code cell; pictures are represented by their type."""
     return ["".join(map(_text, cell.outputs)) for cell in notebook.cells if cell.cell_type == "code"]
 
 

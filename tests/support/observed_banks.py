@@ -1,4 +1,4 @@
-"""Banks whose entities are summed up, for tests: a model that answers from a script, and what the ledger holds."""
+"""Banks with observations for tests: a scripted model, and the ledger's content."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hindsight_integrations.testing.scripted_model import ScriptedModel
 REAL = StorageConfig(vectors=VectorBackend.CHROMA, keywords=KeywordBackend.LUCENE)
 LIGHT = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)
 
-# The example of the earlier paper 2.6.2, and what it makes of it.
+# The example of the earlier paper 2.6.2, and its observations.
 ALICE = (
     "Alice works at Google",
     "Alice is a software engineer",
@@ -37,10 +37,10 @@ OBSERVED = (
 
 @dataclass
 class Asked:
-    """A model that answers the prompt of observations from a script, and remembers what it was shown.
+    """A model that answers the prompt of observations from a script, and records its prompts.
 
     Attributes:
-        answers: in order; the last one again and again. A function is called and gives the answer.
+        answers: the answers in order; the last one is repeated. A function is called and returns the answer.
         shown: the last message of each call.
         systems: the first message of each call.
     """
@@ -57,7 +57,7 @@ class Asked:
 
 
 def said(*observations: tuple[str, Sequence[int]]) -> dict[str, Any]:
-    """The answer of a model."""
+    """A model's answer."""
     return {"observations": [{"text": text, "facts": list(facts)} for text, facts in observations]}
 
 
@@ -65,7 +65,7 @@ Opened = Callable[..., MemoryBank]
 
 
 def bank_opener(opener: Callable[..., Hindsight]) -> Opened:
-    """Opens a bank whose model answers as given."""
+    """Opens a bank with a scripted model."""
 
     def open_bank(
         asked: Asked | None = None,
@@ -83,7 +83,7 @@ def bank_opener(opener: Callable[..., Hindsight]) -> Opened:
 def tell(
     bank: MemoryBank, *facts: str | dict[str, Any], entity: str = "Alice", **options: Any
 ) -> tuple[str, ...]:
-    """Retain facts about an entity, a day each; their ids."""
+    """Retain facts about an entity, one day each; return their ids."""
     start = bank.count()
     ids: list[str] = []
     for day, fact in enumerate(facts, start + 1):
@@ -106,7 +106,7 @@ def ledger_of(bank: MemoryBank) -> Ledger:
 
 
 def observed(bank: MemoryBank, entity: str = "Alice") -> Observed:
-    """What the ledger holds of an entity's observations."""
+    """The ledger's observations of an entity."""
     ledger = ledger_of(bank)
     (found,) = ledger.entities.find(bank.name, entity.casefold())
     made: Observed = ledger.observations.get(bank.name, [found.id])[found.id]
@@ -114,7 +114,7 @@ def observed(bank: MemoryBank, entity: str = "Alice") -> Observed:
 
 
 def grounds(bank: MemoryBank) -> dict[str, frozenset[str]]:
-    """The facts each observation stands on, by its text."""
+    """The facts on which each observation is based, by its text."""
     ledger = ledger_of(bank)
     units = observations(bank)
     rows = ledger.units.row_ids(bank.name, [unit.id for unit in units.values()])
@@ -131,7 +131,7 @@ def waiting(bank: MemoryBank) -> list[Task]:
 
 
 def covered(bank: MemoryBank, entity: str = "Alice") -> tuple[set[str], set[str]]:
-    """Facts under some observation, and facts that are listed as left out."""
+    """Facts with an observation, and facts listed as omitted."""
     made = observed(bank, entity)
     own = {unit.id: text for text, unit in observations(bank).items() if unit.id in made.units}
     found = grounds(bank)

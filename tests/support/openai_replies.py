@@ -1,6 +1,6 @@
-"""What a scripted OpenAI server answers: the replies a test writes, and the protocol's form of each. Pure.
+"""Replies of a scripted OpenAI server, and their form in the protocol. Pure.
 
-A structured answer goes where the request asks for it: into the content (response_format, or none at all), or into the
+A structured answer is placed as the request asks: in the content (response_format, or nothing), or in the
 arguments of a tool call (tools); whole, or in pieces (stream).
 """
 
@@ -32,14 +32,14 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Keep the request open until the server is closed, or for so many seconds, then drop the connection."""
+    """Keep the request open until the server is closed, or for a number of seconds, then drop the connection."""
 
     seconds: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Drip:
-    """Answer byte by byte, so that it takes so many seconds: no pause is long, the whole is."""
+    """Answer byte by byte for a number of seconds: no pause is long, but the whole answer is."""
 
     answer: Answer
     seconds: float
@@ -47,7 +47,7 @@ class Drip:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Break the connection when so large a share of the answer was sent."""
+    """Break the connection after a share of the answer."""
 
     answer: Answer
     share: float = 0.5
@@ -55,14 +55,14 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Answer 200 with this body, which need not be JSON."""
+    """Answer 200 with this body, which may be invalid JSON."""
 
     body: str
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Answer with this text and finish reason ("length": cut short)."""
+    """Answer with this text and finish reason ("length": truncated)."""
 
     text: str
     reason: str
@@ -80,12 +80,12 @@ ServerReply: TypeAlias = "Answer | Status | Hang | Drip | Dropped | Raw | Finish
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A reply as it goes over the wire.
+    """A reply as sent.
 
     Attributes:
-        body: the whole of it.
-        status: of HTTP.
-        headers: besides content-type and content-length.
+        body: the whole body.
+        status: HTTP status.
+        headers: in addition to content-type and content-length.
         stream: whether the body is a stream of server-sent events.
     """
 
@@ -135,7 +135,7 @@ def _text_of(reply: ServerReply) -> str:
 
 
 def _tool_of(request: Mapping[str, Any]) -> str | None:
-    """The tool that a request wants to be called, the first of those given; None if it gives none."""
+    """The tool that a request requires, the first of its tools; None if it has none."""
     tools = request.get("tools") or ()
     return str(tools[0]["function"]["name"]) if tools else None
 

@@ -51,7 +51,7 @@ __all__ = [
 
 @dataclass(slots=True)
 class RecordedRequest:
-    """One request as it arrived: its path, its JSON body and its headers (names in lower case)."""
+    """A recorded request: its path, its JSON body and its headers (names in lower case)."""
 
     path: str
     body: dict[str, Any]
@@ -62,7 +62,7 @@ Script: TypeAlias = "Sequence[ServerReply] | Callable[[RecordedRequest], ServerR
 
 
 class Feature(StrEnum):
-    """What some servers of the protocol lack, by the field of a request that asks for it."""
+    """Features that some servers lack, by the field of a request that uses them."""
 
     JSON_SCHEMA = "response_format"
     TOOLS = "tools"
@@ -116,7 +116,7 @@ class OpenAIServer:
         self._thread.join()
 
     def take(self, request: RecordedRequest) -> ServerReply:
-        """Record a request and give the reply it gets."""
+        """Record a request and return its reply."""
         with self._lock:
             self.requests.append(request)
             missing = [feature for feature in self._without if request.body.get(feature) is not None]
@@ -129,7 +129,7 @@ class OpenAIServer:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers the requests of one connection by the script of its server."""
+    """Answers the requests of one connection from its server's script."""
 
     protocol_version = "HTTP/1.1"
     timeout = 30
@@ -137,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
     scripted: OpenAIServer
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the parent's name
-        """Say nothing on stderr."""
+        """Print nothing."""
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))

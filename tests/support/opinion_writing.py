@@ -1,4 +1,4 @@
-"""Opinions written straight into a bank's ledger and indexes, as a reflection would, for tests of what becomes of them."""
+"""Opinions written directly to a bank's ledger and indexes, as a reflection would write them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def reinforced(
     reason: str = "",
     source: str = "Ann",
 ) -> EvidenceWrite:
-    """Strong evidence by the additive rule, judged against the opinion's first wording."""
+    """Strong evidence by the additive rule, assessed against the opinion's first wording."""
     return EvidenceWrite(
         opinion_id=opinion,
         unit_id=fact,

@@ -1,4 +1,4 @@
-"""Banks whose agent holds opinions, for tests: a model that answers from a script, and what is retained for and against."""
+"""Banks whose agent holds opinions, for tests: a scripted model, and facts for and against."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Answer = Callable[[str], object]
 
 
 def config(**opinions: Any) -> HindsightConfig:
-    """Settings under which new facts are assessed at the next settle, and nothing else asks the model."""
+    """Settings with which new facts are assessed at the next settle, and nothing else calls the model."""
     return HindsightConfig(
         storage=STORAGE,
         observations=ObservationConfig("off"),
@@ -49,10 +49,10 @@ def config(**opinions: Any) -> HindsightConfig:
 
 @dataclass
 class Agent:
-    """A model whose answers a test writes, each by the name of its prompt; it remembers what it was asked.
+    """A model with scripted answers by name of the prompt; it records its prompts.
 
     Attributes:
-        answers: by name of the prompt; a prompt of another name is an error.
+        answers: answers by name of the prompt; other prompts are an error.
         asked: every prompt, in order of arrival.
     """
 
@@ -61,9 +61,9 @@ class Agent:
     asked: list[Prompt[Any]] = field(default_factory=list)
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """The scripted answer; one outside the schema is malformed, as a real model's is."""
+        """Return the scripted answer; one that does not match the schema is malformed, like a real model's."""
         self.asked.append(prompt)
-        shown = prompt.messages[1].text  # a repair repeats it, and says what is wrong with the first answer
+        shown = prompt.messages[1].text  # a repair repeats the prompt with the faults of the first answer
         answer = self.answers[prompt.name](shown)
         if isawaitable(answer):
             answer = await answer
@@ -73,7 +73,7 @@ class Agent:
             raise MalformedOutput(self.name, str(answer), answer_problem(error)) from error
 
     def shown(self, name: str) -> list[str]:
-        """What the prompts of a name showed, system messages aside."""
+        """The content of the prompts with a name, without system messages."""
         return [
             "\n".join(message.text for message in prompt.messages[1:])
             for prompt in self.asked
@@ -82,13 +82,13 @@ class Agent:
 
 
 def lines(shown: str, label: str) -> dict[str, str]:
-    """Number to text of each line between the markers of a label."""
+    """The text of each line between the markers of a label, by its number."""
     inside = shown.partition(f"<<<{label}\n")[2].partition(f"\n{label}>>>")[0]
     return {match[1]: match[2] for match in LINE.finditer(inside)}
 
 
 def assessing(verdict: Callable[[str, str], tuple[str, str] | Mapping[str, Any]]) -> Answer:
-    """Assesses each pair that is asked for by a function of the opinion's and the fact's text."""
+    """Assesses each requested pair by a function of the opinion's and the fact's text."""
 
     def answer(shown: str) -> object:
         opinions, facts = lines(shown, "OPINIONS"), lines(shown, "FACTS")
@@ -108,7 +108,7 @@ def assessing(verdict: Callable[[str, str], tuple[str, str] | Mapping[str, Any]]
 
 
 def always(assessment: str = "reinforce", strength: str = "strong") -> Answer:
-    """Assesses every fact alike."""
+    """Gives every fact the same assessment."""
     return assessing(lambda opinion, fact: (assessment, strength))
 
 
@@ -124,8 +124,8 @@ def say(
     invalidates: Sequence[str] = (),
     **options: Any,
 ) -> str:
-    """Retain one message and the one fact of it; the fact's id. The same again is skipped and has none."""
-    # Without its words: ids of messages outlast what is forgotten.
+    """Retain one message with one fact; return the fact's id, or nothing if it was retained before."""
+    # Without its text, because ids of messages survive an erasure.
     known = f"{by} {day} {crc32(what.encode())}"
     message = Message(what, by, f"2024-{3 + day // 28:02d}-{1 + day % 28:02d}T10:00", known, role=role)
     fact = {
@@ -141,7 +141,7 @@ def say(
 def answering(
     opinion: str, confidence: float, *, ground: str = GROUND, entities: Sequence[str] = SORREL
 ) -> Answer:
-    """Answers a question, and puts forward one opinion that stands on the memory with these words."""
+    """Answers a question, and proposes one opinion based on the memory with these words."""
 
     def answer(shown: str) -> object:
         memories = {**lines(shown, "OBSERVATIONS"), **lines(shown, "MEMORIES")}
@@ -159,20 +159,20 @@ def answering(
 
 
 def form(bank: MemoryBank, *, operation: str | None = "first question") -> Reflection:
-    """What the opinion stands on retained, and the question answered with which it is formed."""
+    """Retain the opinion's grounds, and answer the question with which it is formed."""
     say(bank, GROUND, by="the harbour master", entities=SORREL)
     bank.tasks.settle()
     return bank.reflect(QUESTION, operation=operation)
 
 
 def held(bank: MemoryBank) -> Opinion:
-    """The only opinion that the bank's agent has."""
+    """The only opinion of the bank's agent."""
     (opinion,) = bank.opinions.list()
     return opinion
 
 
 def log_of(bank: MemoryBank, opinion_id: str | None = None) -> OpinionLog:
-    """The log of an opinion of the bank, by its id or the only one, as the ledger has it."""
+    """The ledger's log of an opinion, by its id, or of the only one."""
     (log,) = bank.asynchronous._context.ledger.opinions.get(
         bank.name, None if opinion_id is None else [opinion_id]
     )

@@ -1,4 +1,4 @@
-"""A metadata filter read one memory at a time, as the columns of a bank must read it for all."""
+"""A metadata filter applied to one memory, as a reference for the columns of a bank."""
 
 from __future__ import annotations
 

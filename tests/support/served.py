@@ -1,4 +1,4 @@
-"""Engines behind a server on this machine, for tests of what clients meet."""
+"""Engines behind a server on this machine, for tests of clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hindsight_integrations.server.gate import Limits
 
 @contextmanager
 def served(engine: Hindsight, *, tokens: Tokens | None = None, limits: Limits | None = None) -> Iterator[str]:
-    """Serve an engine from a thread; yields the address. The engine is closed at the end."""
+    """Serve an engine in a thread; yield the address. The engine is closed at the end."""
     listener = listening_socket("127.0.0.1", 0)
     app = create_app(engine.asynchronous, tokens=tokens, limits=limits)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5))

@@ -1,4 +1,4 @@
-"""Banks with standing questions, for tests: a model that answers from what it is shown, and remembers it."""
+"""Banks with mental models, for tests: a model that answers from its prompt, and records it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _SHOWN = re.compile(r"^\[([^\]\s]+)\] (.*)$", re.MULTILINE)
 
 @dataclass
 class Answering:
-    """A language model that answers with the memories it is shown that hold a word, and cites these.
+    """A language model that answers with the shown memories that contain a word, and cites them.
 
     Attributes:
         about: the word.
-        prompts: all that each call was shown, as one text.
-        meanwhile: called before it answers, once.
-        verdict: what it says of whether that suffices.
-        wording: makes its text of the memories' texts.
+        prompts: all text of each prompt.
+        meanwhile: called once before an answer.
+        verdict: whether the answer claims to be sufficient.
+        wording: makes the answer from the memories' texts.
     """
 
     about: str = "likes"
@@ -56,7 +56,7 @@ class Answering:
 
 
 def config(storage: StorageConfig = LIGHT, *, delay_s: float = 60.0) -> HindsightConfig:
-    """Settings without observations, whose tasks would ask the model too."""
+    """Settings without observations, whose tasks would also call the model."""
     return HindsightConfig(
         storage=storage,
         observations=ObservationConfig(mode="off"),
@@ -65,7 +65,7 @@ def config(storage: StorageConfig = LIGHT, *, delay_s: float = 60.0) -> Hindsigh
 
 
 def told(bank: MemoryBank, *texts: str, about: str = "", tags: Sequence[str] = (), **facts: Any) -> list[str]:
-    """Retain facts, each of a document of its own, perhaps about somebody; their ids."""
+    """Retain facts, each in a separate document, optionally about an entity; return their ids."""
     entities = [{"text": about, "type": "PERSON"}] if about else []
     found: list[str] = []
     for text in texts:

@@ -1,4 +1,4 @@
-"""A model that states what each message of a passage says, and shows which messages shared a call."""
+"""A model that extracts the text of each message of a passage, and records which messages shared a call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def passage_of(messages: list[BaseMessage]) -> list[tuple[str, str, str]]:
 
 
 class Stating(ScriptedModel):
-    """States what each message of a passage says; gives no usable answer to a passage with the word `poison`."""
+    """Extracts the text of each message of a passage; gives no usable answer to a passage with the word `poison`."""
 
     poison: str = ""
     outage: bool = False

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for this package's nouns. Imports hypothesis, so import this module in tests only."""
+"""Hypothesis strategies for this package's values. Imports hypothesis, so it is for tests only."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ WORDS = (
 
 
 def texts(*, least: int = 1, most: int = 200) -> st.SearchStrategy[str]:
-    """Texts with something in them: sentences of common words, or any Unicode that UTF-8 can hold."""
+    """Non-empty texts: sentences of common words, or any Unicode that UTF-8 can encode."""
     sentences = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
     anything = st.text(st.characters(exclude_categories=["Cs"]), min_size=least, max_size=most)
     return (sentences | anything).filter(lambda text: least <= len(text) <= most and bool(text.strip()))
 
 
 def aware_datetimes() -> st.SearchStrategy[datetime]:
-    """Aware instants of 1900 to 2100 in several time zones, daylight saving's gaps left out."""
+    """Aware instants from 1900 to 2100 in several time zones, without daylight saving's gaps."""
     zones = st.sampled_from(ZONES).map(ZoneInfo)
     return st.datetimes(EARLIEST, LATEST, timezones=zones, allow_imaginary=False)
 
 
 def utc_datetimes() -> st.SearchStrategy[datetime]:
-    """Aware UTC instants of 1900 to 2100, as the engine keeps them."""
+    """Aware UTC instants from 1900 to 2100, as stored by the engine."""
     return st.datetimes(EARLIEST, LATEST, timezones=st.just(UTC))
 
 
@@ -47,7 +47,7 @@ def intervals(*, longest: timedelta = timedelta(days=4000)) -> st.SearchStrategy
 
 
 def records() -> st.SearchStrategy[Record]:
-    """Values worth adding up, and texts worth listing."""
+    """Numbers to add up, and texts to list."""
     numbers = st.decimals(Decimal(-10_000), Decimal(10_000), places=2)
     return st.builds(
         lambda kind, value, category: Record(kind, value, category, stated=category),
@@ -58,7 +58,7 @@ def records() -> st.SearchStrategy[Record]:
 
 
 def profiles() -> st.SearchStrategy[BankProfile]:
-    """Profiles of both kinds that may be set."""
+    """Valid profiles of both kinds."""
     levels, shares = st.integers(1, 5), st.floats(0.0, 1.0)
     characters = st.builds(Disposition, levels, levels, levels) | st.builds(BigFive, *[shares] * 5)
     names = texts(most=40).filter(lambda text: is_storable(text) and len(text.splitlines()) == 1)
@@ -67,7 +67,7 @@ def profiles() -> st.SearchStrategy[BankProfile]:
 
 
 def metadata_values() -> st.SearchStrategy[MetadataValue]:
-    """Values that metadata keeps with their type."""
+    """Values whose type metadata keep."""
     scalars = (
         texts(most=20) | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
     )
@@ -76,7 +76,7 @@ def metadata_values() -> st.SearchStrategy[MetadataValue]:
 
 @st.composite
 def memory_units(draw: st.DrawFn, *, bank: str = "bank") -> MemoryUnit:
-    """Units of one bank with ids of their own; opinions, and only they, have a confidence."""
+    """Units of one bank with distinct ids; only opinions have a confidence."""
     fact_type = draw(st.sampled_from(list(FactType)))
     text = draw(texts())
     return MemoryUnit(

@@ -1,4 +1,4 @@
-"""A table of cases as one test that names every failing row."""
+"""A table of cases as one test that reports every failing row."""
 
 from __future__ import annotations
 
@@ -58,25 +58,25 @@ def every_row(
 
 
 def _label(number: int, row: Any) -> str:
-    """What names a row in a failure: its id, else its values."""
+    """The label of a row in a failure: its id, else its values."""
     if isinstance(row, type(pytest.param())) and row.id is not None:
         return str(row.id)
     try:
         text = repr(row)
-    except ValueError:  # an integer of more digits than Python writes
+    except ValueError:  # an integer with more digits than Python converts to text
         text = "?"
     return f"row {number} {text[:SHOWN]}"
 
 
 def _values(row: Any, width: int) -> tuple[Any, ...]:
-    """A row's values; one column takes the row as it is, as in pytest."""
+    """A row's values; with one column, the row is the value, as in pytest."""
     if isinstance(row, type(pytest.param())):
         return tuple(row.values)
     return (row,) if width == 1 else tuple(row)
 
 
 def _line(label: str, error: BaseException) -> str:
-    """One line of the report: the row, the line of the test, and what went wrong; any characters."""
+    """One line of the report: the row, the line of the test, and the error; any characters."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "/tests/" in f.filename]
     place = f"line {frames[-1].lineno}: " if frames else ""
     text = f"{label}: {place}{type(error).__name__}: {error}"[: 5 * SHOWN]

@@ -1,4 +1,4 @@
-"""The queue of tasks as the ledger promises it, without a database: a list that is searched from end to end."""
+"""The contract of the task queue without a database: a list that is searched from end to end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class QueuedTask:
 
 @dataclass
 class TaskQueue:
-    """What a ledger should do; a claim is (task id, lease)."""
+    """The reference queue; a claim is (task id, lease)."""
 
     now: int = 0
     tasks: list[QueuedTask] = field(default_factory=list)

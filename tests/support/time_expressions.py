@@ -32,7 +32,7 @@ Ends = tuple[str, str] | None
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What a table says of the grammar.
+    """The result of a table.
 
     Attributes:
         rows: dated and dateless rows.
@@ -46,7 +46,7 @@ class Scores:
 
     @property
     def exact(self) -> float:
-        """Share of dated rows read exactly, 0 to 1."""
+        """Share of dated rows with the exact window, 0 to 1."""
         return 1 - len(self.misses) / max(self.rows[0], 1)
 
     @property
@@ -61,13 +61,13 @@ def load(table: Path, name: str) -> list[Row]:
 
 
 def read(row: Row, rules: TimeRules) -> TimeWindow | None:
-    """What the grammar finds in a row's question."""
+    """The window that the grammar finds in a row's question."""
     zone = ZoneInfo(row["zone"])
     return find_window(row["question"], datetime.fromisoformat(row["asked"]), zone, rules=rules)
 
 
 def ends(row: Row, rules: TimeRules) -> Ends:
-    """The window found, as local times of the row's zone; open sides are those of the table."""
+    """The window as local times in the row's zone, with the table's notation for open sides."""
     found = read(row, rules)
     if found is None:
         return None
@@ -76,7 +76,7 @@ def ends(row: Row, rules: TimeRules) -> Ends:
 
 
 def _local(moment: datetime, zone: ZoneInfo) -> str:
-    """A bound within a day of the calendar's end is the open side, whatever the zone."""
+    """A bound within a day of the calendar's end is an open side, whatever the zone."""
     if moment.year == 1 and moment.timetuple().tm_yday <= 2:
         return "0001-01-01T00:00:00"
     if (moment.year, moment.month) == (9999, 12) and moment.day >= 30:
@@ -92,7 +92,7 @@ def rules_of(code: str) -> TimeRules:
 
 
 def score(table: Path, code: str = "en") -> Scores:
-    """Compares every row of a table, read in a language."""
+    """Compare every row of a table, read in a language."""
     rules = rules_of(code)
     dated, dateless = load(table, "dated.jsonl"), load(table, "dateless.jsonl")
     misses = [
@@ -118,7 +118,7 @@ def _timed(row: Row, rules: TimeRules) -> float:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints the figures and the rows missed."""
+    """Print the figures and the missed rows."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

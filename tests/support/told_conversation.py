@@ -36,7 +36,7 @@ U4 = Message("What is there for lunch?", "user", "2024-05-04T09:00", "u4")
 
 
 def read(messages: list[BaseMessage]) -> Reply:
-    """The facts of a passage, as a model that reads well would write them."""
+    """The facts of a passage, as a good model would extract them."""
     shown, _, passage = str(messages[-1].content).partition("The passage:")
     facts: list[dict[str, Any]] = []
     if U1.text in passage:
@@ -68,7 +68,7 @@ def opened(path: str) -> Hindsight:
 
 
 def tell(bank: MemoryBank) -> None:
-    """The conversation as it is at first."""
+    """The initial conversation."""
     for count in (1, 2, 4):
         bank.threads.follow([U1, U2, U3, A3][:count], thread="t")
 
@@ -106,10 +106,10 @@ def killed(function: Callable[..., Any], *, before: bool) -> Callable[..., Any]:
 def main(path: str, step: str, when: str) -> None:
     with opened(path) as engine:
         bank = engine.bank("alice")
-        if when == "before":  # what was written is not committed yet
+        if when == "before":  # the write is not committed yet
             ledger.commit = killed(ledger.commit, before=False)  # type: ignore[attr-defined]
             erasure._erased = killed(erasure._erased, before=False)
-        else:  # it is, and no index knows
+        else:  # it is committed, and no index has it
             BankProjection.catch_up = killed(BankProjection.catch_up, before=True)  # type: ignore[method-assign]
         STEPS[step](bank)
 

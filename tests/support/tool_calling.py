@@ -17,7 +17,7 @@ GOLDEN_TOOLS: dict[str, dict[str, Any]] = json.loads(
 
 
 class Scripted(GenericFakeChatModel):
-    """Says what it was given, one message a call, whatever tools it is bound to."""
+    """Scripted replies, one message per call, whatever tools are bound."""
 
     def bind_tools(self, tools: Any, **_: Any) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""What every VectorIndex promises, as tests. A backend's own test module inherits these classes."""
+"""The contract of every VectorIndex, as tests. A backend's test module inherits these classes."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ READERS = 8
 
 
 def row_ids(*names: int) -> IntArray:
-    """Ids as the port wants them."""
+    """Ids as the index requires them."""
     return np.array(names, np.int64)
 
 
 def filled(index: VectorIndex, count: int, *, seed: int = 0) -> tuple[IntArray, Matrix]:
-    """Puts `count` random vectors in under ids 10, 11, ..., and returns them."""
+    """Add `count` random vectors with ids 10, 11, ..., and return them."""
     ids, vectors = np.arange(10, 10 + count, dtype=np.int64), unit_vectors(count, DIMENSION, seed=seed)
     index.upsert(ids, vectors)
     return ids, vectors
 
 
 def alike(count: int, *, seed: int) -> Matrix:
-    """Unit vectors (count, 384) as of one sentence with more or fewer other words in it: cosines 0.7 to 0.99, half above 0.89.
+    """Unit vectors (count, 384) like those of one sentence with other words added: cosines 0.7 to 0.99, half of them above 0.89.
 
-    An HNSW graph of 900 leaves some 200 of them without a link that leads to them (chromadb 1.5.9).
+    In an HNSW graph of 900 such vectors, about 200 have no link that leads to them (chromadb 1.5.9).
     """
     spread = np.random.default_rng(seed).uniform(0.05, 0.6, size=(count, 1))
     near = unit_vectors(1, 384, seed=seed + 1000) + spread * unit_vectors(count, 384, seed=seed)
@@ -50,19 +50,19 @@ class VectorIndexContract:
     exact: bool = True
 
     def test_new_index_is_empty(self, index: VectorIndex) -> None:
-        """A new index holds nothing, has reached nothing and finds nothing, without an error."""
+        """A new index is empty, has no watermark and finds nothing, without an error."""
         assert (index.count(), index.watermark) == (0, None)
         assert [len(hits) for hits in index.search(unit_vectors(3, DIMENSION), 5)] == [0, 0, 0]
 
     def test_finds_what_was_stored(self, index: VectorIndex) -> None:
-        """Searching for a stored vector gives its own id first, with cosine 1."""
+        """Searching for a stored vector returns its id first, with cosine 1."""
         ids, vectors = filled(index, 50)
         for hits, own in zip(index.search(vectors, 1), ids, strict=True):
             assert hits.ids.tolist() == [own]
             assert hits.scores[0] == pytest.approx(1.0, abs=1e-5)
 
     def test_hits_have_the_promised_types(self, index: VectorIndex) -> None:
-        """Ids come as int64 and scores as float32 within [-1, 1], so that callers can mask them without conversion."""
+        """Ids are int64 and scores float32 within [-1, 1], so that callers can mask them without conversion."""
         _, vectors = filled(index, 50)
         opposite = np.concatenate((vectors, -vectors))
         for hits in index.search(opposite, 50):
@@ -70,7 +70,7 @@ class VectorIndexContract:
             assert np.abs(hits.scores).max() <= 1.0
 
     def test_upsert_replaces(self, index: VectorIndex) -> None:
-        """A unit embedded anew is found by its new vector only and counts once."""
+        """A unit that is embedded again is found by its new vector only and counts once."""
         ids, vectors = filled(index, 20)
         index.upsert(ids[3:4], -vectors[3:4])
         assert index.count() == 20
@@ -81,7 +81,7 @@ class VectorIndexContract:
         assert everything.scores[-1] == pytest.approx(-1.0, abs=1e-5)
 
     def test_upsert_mixes_new_and_known_ids_in_any_order(self, index: VectorIndex) -> None:
-        """A batch may hold new ids and known ones unsorted; each id ends with its own vector."""
+        """A batch may contain new and known ids unsorted; each id gets its own vector."""
         filled(index, 5)
         vectors = unit_vectors(4, DIMENSION, seed=1)
         index.upsert(row_ids(99, 12, 3, 11), vectors)
@@ -89,14 +89,14 @@ class VectorIndexContract:
         assert [hits.ids[0] for hits in index.search(vectors, 1)] == [99, 12, 3, 11]
 
     def test_last_of_a_double_id_stays(self, index: VectorIndex) -> None:
-        """An id given twice in one batch is one vector: the later one."""
+        """An id that occurs twice in one batch is one vector: the later one."""
         vectors = unit_vectors(3, DIMENSION)
         index.upsert(row_ids(7, 8, 7), vectors)
         assert index.count() == 2
         assert [hits.ids[0] for hits in index.search(vectors[1:], 1)] == [8, 7]
 
     def test_upsert_twice_changes_nothing(self, index: VectorIndex) -> None:
-        """Replaying a batch after a crash leaves the same count and the same answers."""
+        """Replaying a batch after a crash gives the same count and the same answers."""
         ids, vectors = filled(index, 30)
         query = unit_vectors(1, DIMENSION, seed=2)
         [before] = index.search(query, 30)
@@ -116,7 +116,7 @@ class VectorIndexContract:
         assert [len(hits) for hits in index.search(vectors[:2], 0)] == [0, 0]
 
     def test_removed_ids_are_never_found(self, index: VectorIndex) -> None:
-        """A forgotten unit is not served, and the others still are."""
+        """A removed unit is not returned, and the others are."""
         ids, vectors = filled(index, 40)
         index.remove(ids[::2])
         assert index.count() == 20
@@ -124,7 +124,7 @@ class VectorIndexContract:
         assert sorted(hits.ids.tolist()) == ids[1::2].tolist()
 
     def test_remove_ignores_unknown_ids(self, index: VectorIndex) -> None:
-        """Forgetting something twice, or something never indexed, is not an error."""
+        """Removing an id twice, or an unknown id, is not an error."""
         ids, _ = filled(index, 5)
         index.remove(row_ids(int(ids[0]), 777))
         index.remove(ids[:1])
@@ -140,7 +140,7 @@ class VectorIndexContract:
         assert hits.ids.tolist() == [ids[0]]
 
     def test_advance_moves_the_watermark(self, index: VectorIndex) -> None:
-        """The watermark is the last revision recorded, and writing alone does not move it."""
+        """The watermark is the last recorded revision, and writing alone does not move it."""
         filled(index, 3)
         assert index.watermark is None
         index.advance(make_mark(4))
@@ -148,7 +148,7 @@ class VectorIndexContract:
         assert index.watermark == make_mark(9)
 
     def test_limit_beyond_count_gives_everything(self, index: VectorIndex) -> None:
-        """Asking for more than there is gives all there is, best first."""
+        """A limit above the number of vectors returns all of them, best first."""
         ids, vectors = filled(index, 60)
         [hits] = index.search(vectors[:1], 1000)
         assert sorted(hits.ids.tolist()) == ids.tolist()
@@ -169,7 +169,7 @@ class VectorIndexContract:
         assert shared >= (400 if self.exact else 392)
 
     def test_batch_search_equals_single_searches(self, index: VectorIndex) -> None:
-        """Searching for many vectors at once gives what searching for each would."""
+        """A batch search returns what single searches return."""
         filled(index, 200)
         queries = unit_vectors(9, DIMENSION, seed=4)
         for hits, query in zip(index.search(queries, 20), queries, strict=True):
@@ -178,7 +178,7 @@ class VectorIndexContract:
             np.testing.assert_allclose(hits.scores, alone.scores, atol=1e-6)
 
     def test_ties_come_by_id(self, index: VectorIndex) -> None:
-        """Equal vectors come in rising id order and with equal scores, wherever they were stored."""
+        """Equal vectors have equal scores and ascending ids, wherever they were stored."""
         filled(index, 203)
         same = np.repeat(unit_vectors(1, DIMENSION, seed=5), 5, axis=0)
         for name, vector in zip((900, 3, 500, 1, 999), same, strict=True):
@@ -188,7 +188,7 @@ class VectorIndexContract:
         assert len(set(hits.scores[:5].tolist())) == 1
 
     def test_the_same_hundreds_of_times_hides_nothing(self, index: VectorIndex) -> None:
-        """Where five texts are stored 180 times each, all 900 are found from any of them."""
+        """Of five texts stored 180 times each, all 900 are found from any of them."""
         vectors = np.repeat(unit_vectors(5, DIMENSION, seed=6), 180, axis=0)
         index.upsert(np.arange(900, dtype=np.int64), vectors)
         for hits in index.search(vectors[::180], 900):
@@ -197,7 +197,7 @@ class VectorIndexContract:
             assert set(range(start, start + 180)) <= set(hits.ids.tolist())
 
     def test_vectors_much_alike_are_all_found(self, index: VectorIndex) -> None:
-        """Of 900 whose cosines with each other are 0.95 each finds itself, the last 28 as well as those before them."""
+        """Of 900 vectors with cosines of 0.95, each finds itself, including the last 28."""
         for turn in range(3):
             vectors = alike(900, seed=turn)
             index.upsert(np.arange(872, dtype=np.int64), vectors[:872])
@@ -209,7 +209,7 @@ class VectorIndexContract:
             index.clear()
 
     def test_what_much_alike_vectors_hid_can_be_replaced_and_removed(self, index: VectorIndex) -> None:
-        """Nothing is found under its old vector, and nothing that was removed, wherever it was found before."""
+        """No replaced vector and no removed id is found."""
         ids, old, new = np.arange(900, dtype=np.int64), alike(900, seed=7), alike(900, seed=8)
         index.upsert(ids, old)
         index.search(old[:1], 1)
@@ -222,7 +222,7 @@ class VectorIndexContract:
         assert all(np.all(hits.ids % 2 == 1) and len(hits) == 450 for hits in index.search(new[:20], 900))
 
     def test_clear_forgets_everything(self, index: VectorIndex) -> None:
-        """A cleared index is as good as new and can be filled again, even with vectors of another dimension."""
+        """A cleared index can be filled again, even with vectors of another dimension."""
         filled(index, 20)
         index.advance(make_mark(5))
         index.clear()
@@ -233,7 +233,7 @@ class VectorIndexContract:
         assert [hits.ids[0] for hits in index.search(other, 1)] == [1, 2]
 
     def test_searches_while_a_writer_writes(self, index: VectorIndex) -> None:
-        """Eight threads searching during writes see no error, and always what was there before they began."""
+        """Eight threads that search during writes get no error, and always what was there before."""
         ids, vectors = filled(index, 40)
         done = threading.Event()
 
@@ -259,10 +259,10 @@ class VectorIndexContract:
 
 
 class DurableVectorIndexContract:
-    """For an index that outlives its process: also give a fixture `reopen`, which closes it and opens it again."""
+    """For an index that survives its process: also provide a fixture `reopen`, which closes it and opens it again."""
 
     def test_reopened_index_is_the_same(self, index: VectorIndex, reopen: Callable[[], VectorIndex]) -> None:
-        """After a restart the vectors and the watermark are as they were."""
+        """After a restart the vectors and the watermark are unchanged."""
         ids, vectors = filled(index, 50)
         index.remove(ids[:10])
         index.advance(make_mark(12))
@@ -273,14 +273,14 @@ class DurableVectorIndexContract:
     def test_unrecorded_writes_leave_the_watermark(
         self, index: VectorIndex, reopen: Callable[[], VectorIndex]
     ) -> None:
-        """Writes that were never advanced past are replayed after a restart, because the watermark stayed behind."""
+        """Writes after the last `advance` are replayed after a restart, because the watermark is older."""
         filled(index, 5)
         index.advance(make_mark(1))
         filled(index, 9)
         assert reopen().watermark == make_mark(1)
 
     def test_cleared_index_stays_cleared(self, index: VectorIndex, reopen: Callable[[], VectorIndex]) -> None:
-        """Nothing that was cleared comes back with a restart."""
+        """A restart does not restore cleared content."""
         filled(index, 5)
         index.advance(make_mark(1))
         index.clear()

@@ -1,4 +1,4 @@
-"""What every VectorScorer promises, as tests. A backend's own test module inherits this class."""
+"""The contract of every VectorScorer, as tests. A backend's test module inherits this class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hindsight_integrations.indexes.protocols import VectorIndex, VectorScorer
 
 
 class ScoringIndex(VectorIndex, VectorScorer, Protocol):
-    """An index with the optional power."""
+    """An index that can also score."""
 
 
 class VectorScorerContract:
@@ -29,7 +29,7 @@ class VectorScorerContract:
         )
 
     def test_similarity_of_an_unknown_id_is_nan(self, index: ScoringIndex) -> None:
-        """An id it does not hold is NaN and not a wrong number, also on an empty index."""
+        """An unknown id gives NaN instead of a wrong number, also in an empty index."""
         query = unit_vectors(1, DIMENSION)[0]
         assert np.isnan(index.similarities(query, row_ids(1, 2))).all()
         filled(index, 3)
@@ -39,7 +39,7 @@ class VectorScorerContract:
 
     @pytest.mark.parametrize("step", [1, 2, 7, 60])
     def test_search_among_ranks_only_the_given(self, index: ScoringIndex, step: int) -> None:
-        """A search among some ids, many or few, is brute force over those, unknown ones left out."""
+        """A search among some ids, many or few, equals brute force over them, without unknown ones."""
         ids, vectors = filled(index, 300)
         query = unit_vectors(1, DIMENSION, seed=7)[0]
         right = nearest(ids[::step], vectors[::step], query, 10)
@@ -57,7 +57,7 @@ class VectorScorerContract:
         assert len(index.search_among(query, ids, 0)) == 0
 
     def test_scores_agree_between_searches(self, index: ScoringIndex) -> None:
-        """A unit has one cosine, whichever search finds it, so that channels can be compared."""
+        """A unit has the same cosine in every search, so that channels can be compared."""
         ids, _ = filled(index, 300)
         query = unit_vectors(1, DIMENSION, seed=8)[0]
         [hits] = index.search(query[None], 40)

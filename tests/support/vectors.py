@@ -15,6 +15,6 @@ def unit_vectors(count: int, dimension: int, *, seed: int = 0) -> Matrix:
 
 
 def nearest(ids: IntArray, vectors: Matrix, query: Vector, limit: int) -> Hits:
-    """The right answer to a nearest-neighbour search, by comparing with everything in double precision."""
+    """The exact result of a nearest-neighbour search, computed in double precision."""
     cosines = (vectors.astype(np.float64) @ query.astype(np.float64)).astype(np.float32)
     return ranked(ids, cosines, limit)

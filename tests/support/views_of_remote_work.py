@@ -1,4 +1,4 @@
-"""A bank that knows three facts of remote work, and the scripts of a model that holds views on it."""
+"""A bank with three facts about remote work, and scripts of a model with opinions on it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def remembering(opener: Opener, config: HindsightConfig, model: ScriptedModel | 
 
 
 def held(bank: MemoryBank) -> list[Any]:
-    """All opinions with wordings, confidence and evidence, but for what the moment of writing decides."""
+    """All opinions with wordings, confidence and evidence, except values that depend on the time of writing."""
     found = []
     for each in bank.opinions.list(include_closed=True):
         log = bank.opinions.history(each.id).log

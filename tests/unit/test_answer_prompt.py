@@ -1,4 +1,4 @@
-"""The reflect prompt: what is constant, what a profile changes, and what it cannot change."""
+"""The reflect prompt: its constant parts, the effect of a profile, and what a profile cannot change."""
 
 from __future__ import annotations
 

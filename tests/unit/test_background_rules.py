@@ -32,19 +32,19 @@ APPENDED = [
     ("", "You are a creative engineer", "I am a creative engineer"),
     ("", "You were born in 1990", "I was born in 1990"),
     ("", "You value innovation", "I value innovation"),
-    # what is there is not said twice
+    # existing sentences are not repeated
     ("I keep bees.", "You keep bees! You sing.", "I keep bees. I sing."),
     ("I love boats.", "you love  BOATS", "I love boats."),
     ("I work with Dr. Smith.", "You work with Dr. Jones.", "I work with Dr. Smith. I work with Dr. Jones."),
-    # the same value, another attribute, one more of what one may have several of
+    # the same value, another attribute, another value of an attribute that may have several
     ("My name is Otto.", "You are called Otto. You were born in Oslo in 1988.", "My name is Otto. I am called Otto. I was born in Oslo in 1988."),
     ("I was born in May 1988.", "You were born in Texas.", "I was born in May 1988. I was born in Texas."),
     ("I live in Oslo.", "You also live in Bonn.", "I live in Oslo. I also live in Bonn."),
     ("I am 34.", "You are a 35-ton crane driver.", "I am 34. I am a 35-ton crane driver."),
-    # whom the background addresses already, it goes on addressing
+    # a background in the second person stays so
     ("I help you remember.", "You keep bees.", "I help you remember. I keep bees."),
     ("You are a guide.", "You love boats.", "I am a guide. I love boats."),
-    # what only a model can judge stands side by side
+    # conflicts that only a model can judge: both statements are kept
     ("I like tea.", "You don't like tea.", "I like tea. I don't like tea."),
     ("I work in tech.", "You are an engineer at Nimbus.", "I work in tech. I am an engineer at Nimbus."),
     ("I am a guide.", "Ego navigare amo.", "I am a guide. Ego navigare amo."),
@@ -179,7 +179,7 @@ def test_a_background_that_addresses_somebody_may_go_on_doing_so() -> None:
 
 
 def test_what_the_background_says_twice_itself_is_no_fault_of_the_model() -> None:
-    """A nickname beside a name was set by the program."""
+    """The program set a nickname next to a name."""
     check = MergeCheck(("My name is Max.", "I am called Maxi."), ("I sing.",), ALL)
     assert check.problem(MergedBackground(background="My name is Max. I am called Maxi. I sing.")) == ""
 
@@ -211,7 +211,7 @@ def test_no_background_takes_long(piece: str) -> None:
 
 
 def test_a_merge_of_long_texts_may_be_as_long_as_they_are() -> None:
-    """A background that `set` allows does not block every merge: a model need not cut it to 500 characters."""
+    """A background that `set` allows does not prevent every merge: a model need not cut it to 500 characters."""
     old = [f"I visited harbour {number} and liked it." for number in range(1, 60)]
     text = joined([*old, "I sail."])
     assert len(text) > CONCISE

@@ -1,4 +1,4 @@
-"""Index and tail are one: whatever was written when, searching both gives what exact search over everything gives."""
+"""Index and unwritten vectors together give the results of an exact search over all vectors."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from hindsight_integrations.model.arrays import Hits, Matrix
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.units import ValidityKind
 
-LIMIT = 4  # of the tail, in these tests
+LIMIT = 4  # the maximum number of unwritten vectors in these tests
 
 
 class OnDisk(ExactVectorIndex):
-    """An exact index in the place of one that is written in batches."""
+    """An exact index in place of one that is written in batches."""
 
     @property
     def keeps_removed(self) -> bool:
@@ -46,7 +46,7 @@ class OnDisk(ExactVectorIndex):
 
 
 class World:
-    """One bank, and the names of the units it has held."""
+    """One bank, and the ids of all units it ever contained."""
 
     def __init__(self) -> None:
         self.ledger, self.words = Ledger.open(":memory:"), Fts5Keywords(MEMORY)
@@ -57,7 +57,7 @@ class World:
         self.projection = self.opened()
 
     def opened(self) -> BankProjection:
-        """Another process's: what was in memory is gone, the index is as it was written."""
+        """As in another process: unwritten vectors are gone, the index is as it was written."""
         keywords = self.words.open(f"process {self.made}")
         indexes = Indexes(self.index, ExactVectorIndex(BANK), keywords, RustworkxMemoryGraph())
         projection = BankProjection(BANK, self.ledger, indexes)
@@ -69,7 +69,7 @@ class World:
         self.ledger.close()
 
     def do(self, what: str, which: int) -> None:
-        """One change of the bank, committed and caught up with."""
+        """One change of the bank, committed and applied."""
         target = self.living[which % len(self.living)] if self.living else ""
         if what == "retain" or not target:
             names = [f"u{self.made + n}" for n in range(1 + which % 3)]
@@ -117,8 +117,8 @@ def test_index_and_tail_are_what_exact_search_over_everything_is(
 ) -> None:
     """After every step of any history: the same ids in the same order with the same scores, for every limit.
 
-    The sizes are the number of vectors written at once, and the number up to which search is exact. Nothing erased stays
-    in the index.
+    The sizes are the number of vectors written at once, and the number up to which search is exact. Nothing
+    erased stays in the index.
     """
     world = World()
     patch = pytest.MonkeyPatch()
@@ -157,7 +157,7 @@ def world() -> Iterator[World]:
 
 
 def test_the_index_answers_for_what_it_has(world: World) -> None:
-    """The property above is about an index that is asked: once the tail was written, it is, and the tail starts anew."""
+    """The index is used once all vectors are written, so the property above tests it."""
     for step in range(3):
         world.do("retain", 1)
         assert world.index.count() == (0, 4, 4)[step]
@@ -169,7 +169,7 @@ def test_the_index_answers_for_what_it_has(world: World) -> None:
 
 
 class Distracted(ExactVectorIndex):
-    """Empties itself while it is asked, as another thread's rebuild does."""
+    """Empties itself during a search, like another thread's rebuild."""
 
     def __init__(self, state: IndexState, problem: str = "") -> None:
         super().__init__(BANK)
@@ -185,7 +185,7 @@ class Distracted(ExactVectorIndex):
 
 @pytest.mark.parametrize("problem", ["", "gone"])
 def test_an_index_that_fails_or_is_emptied_meanwhile_costs_no_answer(problem: str) -> None:
-    """The search that met it is answered exactly, and so are later ones of the same view, without asking again."""
+    """The failed search, and later ones of the same view, are answered exactly, without using the index again."""
     scorer, state = ExactVectorIndex(BANK), IndexState()
     scorer.upsert(np.arange(5, dtype=np.int64), np.stack([make_vector(f"v{n}") for n in range(5)]))
     index = Distracted(state, problem)

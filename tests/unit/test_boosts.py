@@ -43,7 +43,7 @@ def boosts(recency_signal: Any, temporal: Any, proof_signal: Any) -> tuple[Float
 
 
 def around(*days: float) -> tuple[IntArray, IntArray]:
-    """Spans of two hours around moments so many days from the centre of SIXTY_DAYS."""
+    """Spans of two hours around moments a number of days from the centre of SIXTY_DAYS."""
     centres = np.array([NOW + round(day * DAY) for day in days], np.int64)
     return centres - DAY // 24, centres + DAY // 24
 
@@ -99,7 +99,7 @@ def test_a_question_without_time_leaves_time_alone() -> None:
 
 
 def test_docs_maximum_combined_range() -> None:
-    """Recall docs: all boosts together move the docs' product by +27 % or -23 % at most."""
+    """Recall docs: all boosts together change the docs' product by +27 % or -23 % at most."""
     best, worst = (float(docs_score(0.0, *boosts(signal, signal, signal))) / 0.5 for signal in (1.0, 0.0))
     assert (best, worst) == pytest.approx((1.10 * 1.10 * 1.05, 0.90 * 0.90 * 0.95))
     assert [round((score - 1) * 100) for score in (best, worst)] == [27, -23]
@@ -112,7 +112,7 @@ def test_log_odds_adds_the_logarithms_of_the_boosts() -> None:
 
 
 def test_sure_answers_stay_apart_where_the_sigmoid_saturates() -> None:
-    """Logits of 9 and 11 both look like 1.0: in the docs' product an old date reverses them, in log-odds it does not."""
+    """Logits of 9 and 11 are both about 1.0 after the sigmoid: in the docs' product an old date reverses them, in log-odds it does not."""
     old = boost(np.array([1.0, 0.1]), RECENCY_ALPHA)
     product, log_odds = docs_score(np.array([9.0, 11.0]), old), final_score(np.array([9.0, 11.0]), old)
     assert product[0] > product[1]
@@ -136,7 +136,7 @@ def test_floats_and_arrays_agree() -> None:
 def test_neutral_signals_move_nothing_and_others_little(
     logit: float, recency_signal: float, temporal: float, proof_signal: float
 ) -> None:
-    """The nudge on a log-odds score stays within ln 0.77 and ln 1.27, and is none at 0.5."""
+    """The effect on a log-odds score is within ln 0.77 and ln 1.27, and zero at 0.5."""
     assert float(final_score(logit, *boosts(0.5, 0.5, 0.5))) == logit == float(final_score(logit))
     moved = float(final_score(logit, *boosts(recency_signal, temporal, proof_signal))) - logit
     assert math.log(0.90 * 0.90 * 0.95) - 1e-9 <= moved <= math.log(1.10 * 1.10 * 1.05) + 1e-9
@@ -162,7 +162,7 @@ def test_score_rises_with_relevance_and_with_each_signal(
 
 @given(first=st.floats(0.0, 2000.0), later=st.floats(0.0, 2000.0))
 def test_signals_stay_in_their_range_and_fall_with_distance(first: float, later: float) -> None:
-    """Nearer is never worth less, and no signal leaves [0, 1]."""
+    """A nearer time never has a lower value, and no signal leaves [0, 1]."""
     near, far = sorted((first, later))
     assert 0.1 <= float(recency(far)) <= float(recency(near)) <= 1.0
     close, distant = temporal_signal(*around(near, far), SIXTY_DAYS).tolist()
@@ -171,7 +171,7 @@ def test_signals_stay_in_their_range_and_fall_with_distance(first: float, later:
 
 
 def test_alphas_are_the_docs() -> None:
-    """Recall docs, stage 3: recency and time may move a score by 10 %, proof by 5 %."""
+    """Recall docs, stage 3: recency and time may change a score by 10 %, proof by 5 %."""
     extremes = [float(boost(1.0, alpha)) for alpha in (RECENCY_ALPHA, TEMPORAL_ALPHA, PROOF_ALPHA)]
     assert extremes == pytest.approx([1.10, 1.10, 1.05])
 

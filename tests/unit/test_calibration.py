@@ -1,4 +1,4 @@
-"""Thresholds mean the same for every embedder: properties of the mapping, and the shipped constants."""
+"""Thresholds mean the same for every embedder: properties of the mapping, and the package's constants."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from hindsight_integrations.models.weights import (
 
 
 class Concepts:
-    """An embedder with known cosines: each pair of the table has an axis, and all texts share one more.
+    """An embedder with known cosines: each pair of the table has an axis, and all texts share another one.
 
-    Paraphrases have cosine `related`, texts of different pairs `unrelated`; questions behave alike, except the first
-    `missed` ones, which are as far from their own passage as from any other.
+    Paraphrases have cosine `related`, texts of different pairs `unrelated`; questions behave the same, except
+    the first `missed` ones, which are as far from their own passage as from any other.
     """
 
     def __init__(self, *, related: float, unrelated: float, missed: int = 0) -> None:
@@ -91,7 +91,7 @@ def test_a_stricter_threshold_stays_stricter(
 
 
 def test_bge_of_the_notes() -> None:
-    """A worked case: bge's .92/.48 puts the papers' 0.7 at about .84."""
+    """Example: with bge's .92/.48, the papers' 0.7 is about .84."""
     assert equivalent_cosine(0.7, paraphrase=0.92, unrelated=0.48) == pytest.approx(0.844, abs=0.005)
 
 
@@ -140,7 +140,7 @@ def test_an_embedder_without_meaning_keeps_the_papers_numbers(caplog: pytest.Log
 
 
 def test_the_held_pairs_are_apart() -> None:
-    """Every text of the table is there once, so no median counts a text against itself."""
+    """Every text of the table occurs once, so no median compares a text with itself."""
     pairs = calibration_pairs()
     texts = [text for pair in (*pairs.paraphrases, *pairs.questions) for text in pair]
     assert len(texts) == len(set(texts)) == 2 * (len(pairs.paraphrases) + len(pairs.questions))
@@ -148,7 +148,7 @@ def test_the_held_pairs_are_apart() -> None:
 
 
 def test_the_shipped_constants_are_what_the_model_measures() -> None:
-    """The default embedder's thresholds were measured with these weights and these pairs, and still hold."""
+    """The default embedder's thresholds were measured with these weights and these pairs, and are still correct."""
     embedder = OnnxEmbedder(offline=True)
     found = calibrate("test", embedder.embed_documents, embedder.embed_query)
     for name in ("semantic_link", "channel_floor", "duplicate"):
@@ -156,7 +156,7 @@ def test_the_shipped_constants_are_what_the_model_measures() -> None:
 
 
 def test_the_default_embedder_tells_the_pairs_apart() -> None:
-    """Links join paraphrases and never unrelated facts; the floor lets every answer of the table through."""
+    """Paraphrases are linked and unrelated facts never; every answer of the table is above the floor."""
     embedder, pairs = OnnxEmbedder(offline=True), calibration_pairs()
     first = embedder.embed_documents([pair[0] for pair in pairs.paraphrases])
     second = embedder.embed_documents([pair[1] for pair in pairs.paraphrases])

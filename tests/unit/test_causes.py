@@ -1,4 +1,4 @@
-"""The causal part of a memory graph: what a question for a cause may follow."""
+"""The causal part of a memory graph, which a question for a cause follows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEMPORAL, CAUSES = LINK_CODES[LinkType.TEMPORAL, None], LINK_CODES[LinkType.CAUS
 
 
 def level(ids: IntArray) -> FloatArray:
-    """Every unit equally like the question."""
+    """A similarity function that gives every unit the same value."""
     return np.full(len(ids), 0.5, np.float32)
 
 
@@ -27,7 +27,7 @@ def graph() -> RustworkxMemoryGraph:
 
 
 def test_only_causal_links_are_followed() -> None:
-    """From the first cause to its last effect, and to nothing that merely happened then or shares a name."""
+    """From the first cause to its last effect, and to no unit that is only close in time or shares a name."""
     seeds = Hits(np.array([1]), np.array([0.9], np.float32))
     none = np.empty(0, np.int64)
     reached = spread(Causes(graph()), seeds, muted=none, allowed=None, budget=10, similarity=level)

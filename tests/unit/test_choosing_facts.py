@@ -1,4 +1,4 @@
-"""Which facts of an entity are shown to a model, which stand for the others without one, and how they are told."""
+"""Selecting facts of an entity for a prompt, choosing representatives without a model, and their text."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ def unit(text: str, speaker: str = "", fact_type: FactType = FactType.WORLD) -> 
 
 
 def test_all_facts_are_shown_while_they_fit() -> None:
-    """A budget that holds them all leaves none out."""
+    """If all facts fit the budget, none is left out."""
     assert choose_within([10, 10, 10], directions(0, 0, 0), budget=30, duplicate=0.92) == [0, 1, 2]
 
 
 def test_the_newest_and_the_most_distinct_are_shown() -> None:
-    """Half of the budget is for the newest, without those that say the same; half for what is most unlike them."""
+    """Half of the budget is for the newest facts, without duplicates; half for the most dissimilar others."""
     vectors = directions(90, 80, 40, 2, 1, 0)
     assert choose_within([10] * 6, vectors, budget=20, duplicate=0.92) == [0, 5]
     assert choose_within([10] * 6, vectors, budget=40, duplicate=0.92) == [0, 1, 2, 5]
 
 
 def test_a_fact_over_the_budget_is_passed_over() -> None:
-    """One long document does not keep out all the others."""
+    """A fact that exceeds the budget is skipped, and the others are selected."""
     assert choose_within([10, 999, 10, 10], directions(0, 30, 60, 90), budget=30, duplicate=0.92) == [0, 2, 3]
     assert choose_within([999, 999], directions(0, 30), budget=30, duplicate=0.92) == []
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=80), st.integers(1, 400), st.integers(0, 2**32 - 1))
 def test_a_choice_fits_its_budget_and_is_the_same_each_time(costs: list[int], budget: int, seed: int) -> None:
-    """Never more than the budget, in order, and nothing left out that would still fit."""
+    """Never more than the budget, in order, and no fact is left out that would still fit."""
     vectors = np.random.default_rng(seed).normal(size=(len(costs), 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     places = choose_within(costs, vectors, budget=budget, duplicate=0.92)
@@ -69,7 +69,7 @@ def test_a_choice_fits_its_budget_and_is_the_same_each_time(costs: list[int], bu
 
 
 def test_each_theme_is_represented_by_its_newest_of_equals() -> None:
-    """Three themes of near twins give three facts, each standing for its theme; of equals the newest is taken."""
+    """Three groups of near duplicates give three facts, each representing its group; of equal ones the newest is chosen."""
     vectors = directions(0, 1, 0.5, 90, 91, 90.5, 200, 200, 200)
     under = choose_representatives(vectors, [1.0] * 9, REFERENCE, most=7)
     assert sorted(map(sorted, under.values())) == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
@@ -78,13 +78,13 @@ def test_each_theme_is_represented_by_its_newest_of_equals() -> None:
 
 
 def test_what_is_near_no_chosen_fact_stands_under_none() -> None:
-    """With no more choices left, a fact unlike all chosen ones is left out instead of standing where it does not belong."""
+    """If no more choices are allowed, a fact dissimilar from all chosen ones is left out."""
     under = choose_representatives(directions(0, 1, 2, 3, 90), [1.0] * 5, REFERENCE, most=1)
     assert sorted(place for others in under.values() for place in others) == [0, 1, 2, 3]
 
 
 def test_what_is_about_the_entity_represents_it() -> None:
-    """A fact that begins with somebody else does not stand for one that begins with the entity's name."""
+    """A fact that begins with another name does not represent one that begins with the entity's name."""
     vectors = directions(0, 30, 60)
     assert next(iter(choose_representatives(vectors, [0.5, 0.5, 1.0], REFERENCE, most=1))) == 2
     assert next(iter(choose_representatives(vectors, [1.0, 1.0, 1.0], REFERENCE, most=1))) == 1
@@ -92,7 +92,7 @@ def test_what_is_about_the_entity_represents_it() -> None:
 
 @given(st.integers(1, 40), st.integers(1, 7), st.integers(0, 2**32 - 1))
 def test_every_fact_stands_under_at_most_one(count: int, most: int, seed: int) -> None:
-    """No fact is counted twice; three at least represent more, unless fewer are there or allowed."""
+    """No fact is counted twice; at least three are chosen, unless fewer exist or are allowed."""
     vectors = np.random.default_rng(seed).normal(size=(count, 4)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     under = choose_representatives(vectors, [1.0] * count, REFERENCE, most=most)
@@ -102,7 +102,7 @@ def test_every_fact_stands_under_at_most_one(count: int, most: int, seed: int) -
 
 
 def test_of_very_many_facts_the_newest_and_an_even_choice_may_represent_the_rest() -> None:
-    """5,000 facts cost no more than a few hundred comparisons each, and the oldest can still be chosen."""
+    """5,000 facts cost at most a few hundred comparisons each, and the oldest can still be chosen."""
     places = candidates(5000)
     assert len(places) == len(set(places.tolist())) == CANDIDATES
     assert places[0] == 0
@@ -110,7 +110,7 @@ def test_of_very_many_facts_the_newest_and_an_even_choice_may_represent_the_rest
 
 
 def test_a_fact_without_vector_is_left_out_or_stands_for_itself() -> None:
-    """A damaged vector, zeros here, is like nothing; it breaks nothing."""
+    """A damaged vector, zeros here, is similar to nothing and breaks nothing."""
     vectors = np.concatenate([directions(0, 1, 2), np.zeros((1, 2), np.float32)])
     under = choose_representatives(vectors, [1.0] * 4, REFERENCE, most=7)
     assert all(others == [3] for place, others in under.items() if place == 3)
@@ -118,7 +118,7 @@ def test_a_fact_without_vector_is_left_out_or_stands_for_itself() -> None:
 
 
 def test_what_is_in_the_third_person_is_told_as_it_is() -> None:
-    """A narrative fact needs no change."""
+    """A narrative fact is not changed."""
     assert retell(unit("Ana sold her boat. | When: 2023"), ["Ana"], ALL) == "Ana sold her boat. | When: 2023"
 
 
@@ -134,12 +134,12 @@ def test_what_is_in_the_third_person_is_told_as_it_is() -> None:
     ids=["speaker", "speaker-of-others", "assistant", "document", "german"],
 )  # fmt: skip
 def test_what_speaks_of_itself_is_quoted(fact: MemoryUnit, expected: str) -> None:
-    """Somebody's own words are never put into another person: who said them, and when "yesterday" was, stand beside them."""
+    """Text in the first person is not rewritten: the speaker, and the date for "yesterday", are added."""
     assert retell(fact, ["Ana"], ALL) == expected
 
 
 def test_of_a_long_fact_whole_sentences_are_told() -> None:
-    """Those that name the entity first, in their order, with a mark where something is left out."""
+    """Sentences that name the entity are kept first, in their order, with a mark for omissions."""
     filler = "The tide rose slowly over the long grey wall of the harbour that morning. " * 12
     text = f"It rained. {filler}Ana sold her boat to Rui. {filler}The buyer paid Ana in cash."
     short = retell(unit(text), ["Ana"], ALL)
@@ -151,7 +151,7 @@ def test_of_a_long_fact_whole_sentences_are_told() -> None:
 
 
 def test_who_a_fact_begins_with_is_what_it_is_about() -> None:
-    """The name among the first words tells; a name inside another word does not."""
+    """A name among the first words is the subject; a name inside another word is not."""
     assert weight("Ana Silva sold her boat", ["Ana Silva", "ana"]) == 1.0
     assert weight("For Ana it was a long day", ["Ana"]) == 1.0
     assert weight("Rui bought the old boat that belonged to Ana", ["Ana"]) == 0.25

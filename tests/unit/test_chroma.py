@@ -73,7 +73,7 @@ def segment_files(data: Path, name: str) -> list[Path]:
 
 
 def damaged(data: Path, harm: Callable[[Path], None]) -> None:
-    """A data directory whose bank `abc` reached the disk and was then harmed by `harm`, given its segment folder."""
+    """A data directory whose bank `abc` was written to disk and then damaged by `harm`, called with its segment folder."""
     store = ChromaVectors(data)
     fill(store.open("abc"), ENOUGH_TO_REACH_DISK)
     store.close()
@@ -98,7 +98,7 @@ def truncate_header(segment: Path) -> None:
 
 
 def test_two_engines_in_memory_share_nothing(open_store: OpenStore) -> None:
-    """Two :memory: engines with a bank of the same name do not see each other, and closing one leaves the other."""
+    """Two :memory: engines with a bank of the same name do not see each other, and closing one does not affect the other."""
     first, second = open_store(None), open_store(None)
     vectors = fill(first.open("abc"))
     assert second.open("abc").count() == 0
@@ -108,7 +108,7 @@ def test_two_engines_in_memory_share_nothing(open_store: OpenStore) -> None:
 
 
 def test_users_own_ephemeral_client_is_left_alone(open_store: OpenStore) -> None:
-    """A program may use chromadb.EphemeralClient() beside an engine in memory, in whichever order they are opened."""
+    """A program may use chromadb.EphemeralClient() next to an in-memory engine, in any order of opening."""
     ours = open_store(None)
     fill(ours.open("abc"))
     theirs = Client(settings=Settings())  # what chromadb.EphemeralClient() makes
@@ -128,7 +128,7 @@ def test_banks_are_apart(open_store: OpenStore) -> None:
 
 
 def test_large_batches_are_split(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chroma holds the interpreter for a whole write, so it never gets many vectors at once; all arrive."""
+    """Chroma holds the interpreter lock during a write, so it never gets many vectors at once; all are stored."""
     index = open_store(None).open("abc")
     sizes: list[int] = []
 
@@ -182,7 +182,7 @@ def test_damage_stays_within_its_bank(open_store: OpenStore, tmp_path: Path) -> 
     assert other.count() == 5
 
 
-def test_unreadable_database_is_made_anew(
+def test_unreadable_database_is_made_again(
     open_store: OpenStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A Chroma directory that cannot be opened is replaced by an empty one, and the log says so."""
@@ -194,7 +194,7 @@ def test_unreadable_database_is_made_anew(
 
 
 def test_clear_leaves_no_vectors_in_files(open_store: OpenStore, tmp_path: Path) -> None:
-    """A cleared bank's index files are gone from the disk; Chroma alone would leave them there."""
+    """A cleared bank's index files are deleted; Chroma alone would leave them on disk."""
     store = open_store()
     index = store.open("abc")
     fill(index, ENOUGH_TO_REACH_DISK)
@@ -283,7 +283,7 @@ def test_watermark_of_a_deleted_collection_reads_none(open_store: OpenStore, tmp
 
 
 def test_collection_deleted_while_open_is_out_of_step(open_store: OpenStore) -> None:
-    """A collection that vanishes under an open index raises our error, and clear() makes a new one."""
+    """A collection that disappears under an open index raises our error, and clear() creates a new one."""
     index = open_store(None).open("abc")
     fill(index)
     bound(index).client._api.delete_collection("bank-abc")
@@ -313,7 +313,7 @@ def test_unreadable_watermark_reads_none(tmp_path: Path, content: str) -> None:
 
 
 def test_watermark_that_cannot_be_written_is_our_error(open_store: OpenStore, tmp_path: Path) -> None:
-    """A full or read-only disk under the watermark raises a storage error and leaves the watermark where it was."""
+    """If the disk is full or read-only, the watermark file raises a storage error and stays unchanged."""
     index = open_store().open("abc")
     assert index.watermark is None
     (tmp_path / "chroma" / "watermarks").write_text("in the way")
@@ -323,7 +323,7 @@ def test_watermark_that_cannot_be_written_is_our_error(open_store: OpenStore, tm
 
 
 def test_another_dimension_is_out_of_step(open_store: OpenStore) -> None:
-    """Vectors of another embedder are refused with our error until the index is cleared."""
+    """Vectors of another embedder raise our error until the index is cleared."""
     index = open_store(None).open("abc")
     fill(index)
     with pytest.raises(IndexOutOfStep, match="dimension"):
@@ -344,7 +344,7 @@ def test_panic_in_chroma_is_our_error(open_store: OpenStore, monkeypatch: pytest
 
 
 def test_interrupt_is_not_swallowed(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C during a search reaches the program as it is."""
+    """Ctrl-C during a search reaches the program unchanged."""
     index = open_store(None).open("abc")
 
     def interrupted() -> int:
@@ -356,7 +356,7 @@ def test_interrupt_is_not_swallowed(open_store: OpenStore, monkeypatch: pytest.M
 
 
 def test_closed_store_refuses_calls(open_store: OpenStore, tmp_path: Path) -> None:
-    """After close every call says that the engine was closed, and closing again is fine."""
+    """After close every call says that the engine was closed, and closing again is allowed."""
     store = open_store()
     index = store.open("abc")
     store.close()
@@ -367,7 +367,7 @@ def test_closed_store_refuses_calls(open_store: OpenStore, tmp_path: Path) -> No
 
 
 def test_closed_folder_can_be_deleted_and_used_again(open_store: OpenStore, tmp_path: Path) -> None:
-    """Close lets go of the files: the folder can be deleted and the bank rebuilt in the same process."""
+    """Close releases the files: the folder can be deleted and the bank rebuilt in the same process."""
     store = open_store()
     fill(store.open("abc"))
     store.close()
@@ -379,7 +379,7 @@ def test_closed_folder_can_be_deleted_and_used_again(open_store: OpenStore, tmp_
 
 
 def test_open_and_close_leak_nothing(tmp_path: Path) -> None:
-    """Short-lived engines, in memory and on disk, leave neither their threads nor their open files behind."""
+    """Short-lived engines, in memory and on disk, leave neither threads nor open files behind."""
     tasks, files = Path("/proc/self/task"), Path("/proc/self/fd")
 
     def cycle(data: Path | None) -> None:
@@ -391,7 +391,7 @@ def test_open_and_close_leak_nothing(tmp_path: Path) -> None:
     before = len(list(tasks.iterdir())), len(list(files.iterdir()))
     for number in range(20):
         cycle(tmp_path if number % 2 else None)
-    # An engine has four threads or more and eight files; those of the last ones may still be ending.
+    # An engine has at least four threads and eight files; those of the last ones may still be ending.
     assert len(list(tasks.iterdir())) < before[0] + 20
     assert len(list(files.iterdir())) < before[1] + 20
 
@@ -461,9 +461,9 @@ for name in ("upsert", "search", "remove", "count", "wrong dimension", "search")
 
 
 def test_loading_a_collection_leaves_no_memory_of_the_process_in_its_files(tmp_path: Path) -> None:
-    """hnswlib writes heap it never cleared, at every load; whichever call it was, nothing of it stays on disk.
+    """hnswlib writes uninitialised heap memory at every load; whichever call caused it, nothing of it stays on disk.
 
-    glibc fills freed memory with a pattern here, so that what was not cleared is never zero by chance.
+    Here glibc fills freed memory with a pattern, so that uninitialised memory is never zero by chance.
     """
     done = subprocess.run(
         [sys.executable, "-c", LOADS, str(tmp_path)],
@@ -477,7 +477,7 @@ def test_loading_a_collection_leaves_no_memory_of_the_process_in_its_files(tmp_p
 
 
 def test_memory_left_by_a_kill_goes_with_the_next_erasure(open_store: OpenStore, tmp_path: Path) -> None:
-    """A process killed between Chroma's load and our blanking left heap in another bank's file; a vacuum clears it."""
+    """A process killed between Chroma's load and our blanking left heap memory in another bank's file; a vacuum removes it."""
     store = open_store()
     fill(store.open("abc"))
     store.close()

@@ -99,7 +99,7 @@ def test_an_emptied_index_scores_nothing_beside_it(index: ChromaVectorIndex) -> 
 
 
 def test_a_vector_that_is_counted_and_in_no_graph_is_damage(tmp_path: Path) -> None:
-    """Where Chroma's log has lost a row, its count and its first row are right; the index says so until it is cleared."""
+    """If a row of Chroma's log is lost, its count and its first row are right; the index is out of step until it is cleared."""
     vectors, ids = alike(50, seed=3), np.arange(50, dtype=np.int64)
     store = ChromaVectors(tmp_path)
     stored(store.open("00ff"), ids, vectors, 1)

@@ -54,7 +54,7 @@ def test_a_conversation_survives_chunking(texts: list[str], limit: int) -> None:
 @given(st.lists(_TEXT.filter(bool), max_size=8), _LIMIT)
 @settings(max_examples=40, deadline=None)
 def test_chunking_a_conversation_again_changes_nothing(texts: list[str], limit: int) -> None:
-    """Retaining chunked turns a second time asks the model about the same passages."""
+    """Chunking turns again gives the same passages."""
     once = chunk_messages(_messages(texts), limit)
     assert chunk_messages([message for chunk in once for message in chunk], limit) == once
 

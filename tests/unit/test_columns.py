@@ -70,7 +70,7 @@ def test_changes_replace_add_and_remove_rows() -> None:
 
 @given(st.lists(st.lists(st.integers(1, 30), unique=True).map(sorted), max_size=6))
 def test_positions_point_at_their_ids(batches: list[list[int]]) -> None:
-    """Whatever order rows arrive in, an id's position is where it stands, and -1 for one that is not there."""
+    """Whatever the order of insertion, an id has its position, and an unknown id has -1."""
     columns = empty_columns()
     for batch in batches:
         columns = updated(columns, rows(*batch), NONE)
@@ -91,7 +91,7 @@ def test_validity_is_half_open() -> None:
 
 
 def test_gaps_follow_the_rows_they_belong_to() -> None:
-    """A row changed anew brings all its gaps, a removed row takes its own along, the others keep theirs."""
+    """A changed row replaces all its gaps, a removed row removes its own, and the others keep theirs."""
 
     def gaps(*spans: tuple[int, int, int]) -> IntArray:
         return np.array(spans, np.int64).reshape(-1, 3)
@@ -134,13 +134,13 @@ def test_tag_modes_imply_each_other(own: frozenset[str], wanted: frozenset[str])
 
 
 def test_a_point_in_time_is_the_middle_or_the_mention() -> None:
-    """An interval stands at its midpoint, an undated unit where it was mentioned."""
+    """A unit with an interval is at its midpoint, an undated one at its mention."""
     points = points_in_time(np.array([10, UNDATED]), np.array([20, UNDATED]), np.array([1, 2]))
     assert points.tolist() == [15, 2]
 
 
 changes_of_rows = st.tuples(
-    st.lists(st.integers(1, 8), unique=True, max_size=3).map(sorted),  # changed, if they are there
+    st.lists(st.integers(1, 8), unique=True, max_size=3).map(sorted),  # changed if they exist
     st.integers(0, 3),  # added
     st.sampled_from([(), (), (1,), (4, 5)]),  # removed
     st.sampled_from([("a",), ("b",), ("a", "c")]),
@@ -149,7 +149,7 @@ changes_of_rows = st.tuples(
 
 
 @given(st.lists(changes_of_rows, max_size=12))
-def test_columns_that_grow_are_those_made_anew(
+def test_columns_that_grow_are_those_made_again(
     history: list[tuple[list[int], int, tuple[int, ...], tuple[str, ...], int]],
 ) -> None:
     """A grown snapshot equals a rebuilt one, and earlier snapshots do not change."""
@@ -186,7 +186,7 @@ def test_a_turn_copies_no_column() -> None:
     """New rows are appended in place, and a closing copies only the changed column."""
     growing = GrowingColumns()
     growing.update(rows(*range(1, 2000)), NONE)
-    growing.update(rows(2000), NONE)  # the first row beyond what was loaded makes room
+    growing.update(rows(2000), NONE)  # the first row beyond the loaded ones enlarges the buffer
     before = growing.newest
     growing.update(rows(2001, 2002), NONE)
     assert all(np.shares_memory(getattr(before, name), getattr(growing.newest, name)) for name in ARRAYS)

@@ -49,7 +49,7 @@ def fact_of(**fields: object) -> ExtractedFact:
 
 @pytest.mark.parametrize("general", GeneralKnowledge)
 def test_it_is_short(general: GeneralKnowledge) -> None:
-    """The prompt is short enough for slow models, and has no unfilled gap."""
+    """The prompt is short enough for slow models, and has no unfilled placeholder."""
     text = system(Instructions(ExtractionMode.CONCISE, general_knowledge=general))
     assert default_token_counter().count([text])[0] <= MOST_SYSTEM_TOKENS
     assert "{general_knowledge}" not in text
@@ -109,7 +109,7 @@ def test_a_fact_becomes_one_of_the_long_prompt() -> None:
 
 
 def test_a_concise_fact_ends_memories_and_neither_replaces_one_nor_ends_a_part() -> None:
-    """Neither prompt nor schema offers it, and a model that answers so changes nothing by it."""
+    """Neither prompt nor schema offers it, and an answer that contains it changes nothing."""
     fact = fact_of(ends=[2], replaces=[1], changes=[{"memory": 1, "change": "replaces"}], part="budget")
     assert [(change.memory, change.change) for change in fact.changes] == [(2, MemoryChange.ENDS)]
     assert "replace" not in system()
@@ -137,7 +137,7 @@ def test_a_date_is_as_exact_as_it_was_written(
 
 @pytest.mark.parametrize(("heard", "kind"), [(SAID, "experience"), (SAID[:1], "world")])
 def test_only_where_an_assistant_talks_it_has_an_experience(heard: list[Message], kind: str) -> None:
-    """What people say among themselves is about their world, even if a small model takes it for its own."""
+    """Statements of people among themselves are world facts, even if a small model calls them experiences."""
     answer = ConciseFacts.model_validate({"facts": [{"fact": "I advised walking.", "by_assistant": True}]})
     (item,) = extracted(answer.facts, heard)
     assert item.fact is not None
@@ -145,7 +145,7 @@ def test_only_where_an_assistant_talks_it_has_an_experience(heard: list[Message]
 
 
 def test_who_is_not_in_a_fact_is_no_entity_of_it() -> None:
-    """A small model that lists everybody with every fact, or "The user" as a name, does not connect them all."""
+    """If a small model lists all people with every fact, or "The user" as a name, they are not all linked."""
     fact = fact_of(
         fact="The user sold a bicycle to Ana Prado.",
         names=["The user", "Ana", "Prado family", "Lisbon", "assistant", ""],
@@ -195,7 +195,7 @@ def test_an_expense_without_a_number_is_none() -> None:
 
 
 def test_small_models_get_small_passages_and_few_memories() -> None:
-    """`extraction="concise"` alone is enough; numbers given are taken as they are."""
+    """`extraction="concise"` alone is enough; explicit numbers are used as given."""
     concise, narrative = RetainConfig(extraction="concise"), RetainConfig()
     assert (concise.passage_characters, concise.most_shown_memories) == (1000, 6)
     assert (narrative.passage_characters, narrative.most_shown_memories) == (3000, 16)

@@ -1,4 +1,4 @@
-"""Confidence equals a plain computation, whatever was recorded and in whatever order."""
+"""Confidence equals a reference computation, for any log in any order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FACTS = [f"fact{number}" for number in range(7)]
 
 @st.composite
 def validities(draw: st.DrawFn) -> tuple[ValidityChange, ...]:
-    """What became of a fact: closed and restored by turns, at any conversation times, one revision after the other."""
+    """The validity changes of a fact: closed and restored alternately, at any conversation times, one revision after the other."""
     hours = draw(st.lists(st.integers(0, 40), max_size=4))
     kinds = [ValidityKind.CLOSED, ValidityKind.RESTORED] * 2
     return tuple(
@@ -43,7 +43,7 @@ def validities(draw: st.DrawFn) -> tuple[ValidityChange, ...]:
 
 @st.composite
 def logs(draw: st.DrawFn) -> OpinionLog:
-    """Logs of few facts and few sources, so that sources repeat themselves and facts restate each other in rings."""
+    """Logs with few facts and sources, so that sources repeat themselves and facts restate each other in cycles."""
     ids = draw(st.lists(st.sampled_from(FACTS), unique=True))
     rows = [
         Evidence(
@@ -91,7 +91,7 @@ def logs(draw: st.DrawFn) -> OpinionLog:
 def test_the_plain_reading_gives_the_same(
     log: OpinionLog, hour: int | None, revision: int | None, micro: int, rng: random.Random
 ) -> None:
-    """Now, as of a time and as of a revision; in any order of the rows; and the history ends where it ends."""
+    """Now, as of a time and as of a revision; in any order of the rows; and the history ends with the same confidence."""
     as_of = None if hour is None else at(hour) + timedelta(microseconds=micro)
     expected = float(replayed(log, as_of=as_of, as_of_revision=revision))
     rows = [row.unit_id for row in counting(log, as_of=as_of, as_of_revision=revision)]

@@ -100,6 +100,6 @@ def test_numbers_under_which_no_observation_could_be_made_are_refused(numbers: d
 
 
 def test_no_observations_have_no_delay() -> None:
-    """What makes none waits for none; else a change is followed by the making after the delay."""
+    """With observations off there is no delay; otherwise the update follows a change after the delay."""
     assert ObservationConfig(mode="off").delay is None
     assert ObservationConfig(delay_s=1.5).delay == timedelta(seconds=1.5)

@@ -1,4 +1,4 @@
-"""Opinions that a disk or a stray write damaged: left out and named, and the others are read as ever."""
+"""Damaged opinions are left out and named, and the others are read as usual."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FIRST = "(SELECT id FROM units WHERE unit_id = 'o')"
 def test_a_damaged_opinion_is_left_out_and_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str
 ) -> None:
-    """One opinion that cannot be read does not take the others, or a whole recall, along."""
+    """One unreadable opinion affects neither the others nor a whole recall."""
     with closing(Ledger.open(tmp_path)) as ledger:
         ledger.create_bank(BANK)
         commit(ledger, make_write_set(0, units=make_units("f1", "f2")))
@@ -50,7 +50,7 @@ def test_a_damaged_opinion_is_left_out_and_named(
 
 
 def test_a_damaged_wording_is_left_out_of_its_opinion(tmp_path: Path) -> None:
-    """The others are still what the agent said, and when."""
+    """The other wordings are still shown, with their times."""
     with closing(Ledger.open(tmp_path)) as ledger:
         ledger.create_bank(BANK)
         commit(ledger, make_write_set(0, units=make_units("f1", "f2")))

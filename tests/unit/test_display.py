@@ -172,7 +172,7 @@ def test_the_line_says_what_a_reader_looks_for(number: int, line: str) -> None:
 
 
 def test_html_shows_a_memory_as_text_never_as_markup() -> None:
-    """A memory that contains a script shows as that text: whoever writes to a bank cannot run code in a notebook."""
+    """A memory that contains a script is shown as text, so that nobody who writes to a bank can run code in a notebook."""
     for result in results_with(HOSTILE):
         page = result._repr_html_()
         assert "<script" not in page
@@ -281,7 +281,7 @@ def test_banks_show_name_and_place_sync_and_async_alike_and_after_close(
 
 
 def test_records_of_a_bank_convert_to_data(light: Hindsight) -> None:
-    """`bank.records.list(...)` is the list it always was, and converts to rows."""
+    """`bank.records.list(...)` returns a list that also converts to rows."""
     bank = light.bank("alice")
     bank.retain(
         [{"role": "user", "content": "Coffee for 4.50 USD.", "id": "m"}],

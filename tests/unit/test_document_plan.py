@@ -79,5 +79,5 @@ def test_an_erased_passage_is_read_again_if_it_is_still_there() -> None:
 @given(st.text(alphabet="ab .\n", max_size=1500))
 @settings(max_examples=40, deadline=None)
 def test_verbatim_passages_lose_no_character(text: str) -> None:
-    """The passages of a document read word for word are the document."""
+    """The passages of a document in verbatim extraction are the whole document."""
     assert "".join(passages(text)) == text

@@ -49,7 +49,7 @@ def served(ledger: Ledger, as_of: datetime | None = None) -> dict[str, list[str]
 
 
 def test_items_are_grouped_by_field_in_the_order_in_which_fields_appeared() -> None:
-    """However a field is spelt; within it by number."""
+    """However a field is spelt; within a field, by number."""
     assert [item.id for item in in_served_order(reversed(ITEMS))] == ["i1", "i3", "i2"]
 
 
@@ -82,7 +82,7 @@ def test_at_a_moment_the_items_of_then_are_served(ledger: Ledger) -> None:
 
 
 def test_a_document_that_ended_is_served_with_what_held_until_then(ledger: Ledger) -> None:
-    """History shows the list as it was; what had been taken off before is not on it."""
+    """With history the list has its last items; items removed before are not shown."""
     commit(ledger, make_write_set(1, events=[make_event("i2", CLOSED, 3)]))
     ending = [make_event(unit, CLOSED, 5) for unit in ("d", "i1", "i3")]
     commit(ledger, make_write_set(2, events=ending))
@@ -98,7 +98,7 @@ def test_an_item_without_a_valid_document_stands_by_itself(ledger: Ledger) -> No
 
 
 def test_a_document_stands_for_its_items_where_the_best_of_them_stood(ledger: Ledger) -> None:
-    """Once, with the score of that place; other units keep theirs."""
+    """The document is returned once, with the score of its best item; other units keep theirs."""
     columns = updated(empty_columns(), changes(ledger).columns, np.empty(0, np.int64))
     row = ledger.units.row_ids(BANK, ["d", "i1", "i3", "f"])
     hits = Hits(np.array([row["i3"], row["f"], row["d"], row["i1"]]), np.array([0.9, 0.8, 0.7, 0.6]))
@@ -107,7 +107,7 @@ def test_a_document_stands_for_its_items_where_the_best_of_them_stood(ledger: Le
 
 
 def test_what_is_shown_to_a_model_is_the_whole_document(ledger: Ledger) -> None:
-    """Without what was taken off; a field stays where it first appeared. A plain fact is as it is."""
+    """It contains no removed items; a field stays at its first position. A plain fact is unchanged."""
     commit(ledger, make_write_set(1, events=[make_event("i1", CLOSED, 3)]))
     row = ledger.units.row_ids(BANK, ["d", "f", "i2", "i3"])
     stored = ledger.units.get(BANK, np.array([row["d"], row["f"]]))

@@ -1,4 +1,4 @@
-"""Texts without end, as logs and pasted code are: what reads their grammar gives up before it takes long."""
+"""Very long texts, such as logs and pasted code: their grammar is not analysed if that would take long."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hindsight_integrations.language.names import designations
 from hindsight_integrations.language.packs import LANGUAGES
 
 CHARACTERS = 60_000
-MOST_SECONDS = 2.0  # of CPU; linear readings take a tenth of one, quadratic ones much more than two
+MOST_SECONDS = 2.0  # seconds of CPU; linear algorithms take a tenth of one, quadratic ones much more than two
 ENDLESS = ["a ", "x", "'", "Ab, ", "likes and ", "the user's to-do to ", "die Aufgabe von ", "la tarea de "]
 
 
 @every_row("code", ["en", "de", "es"])
 @every_row("word", ENDLESS)
 def test_an_endless_text_is_read_in_no_time(code: str, word: str) -> None:
-    """What a statement, or a memory it may mean, names is found soon whatever the text is."""
+    """The analysis of a statement, or of a memory that it may mean, is fast whatever the text is."""
     language, text = LANGUAGES[code], word * (CHARACTERS // len(word))
     began = time.process_time()
     designations(text, language)

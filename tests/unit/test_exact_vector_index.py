@@ -49,7 +49,7 @@ def test_many_queries_are_scored_in_blocks(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.slow
 @every_row("seed", range(4))
 def test_equal_vectors_tie_in_a_large_bank(seed: int) -> None:
-    """Copies of one vector tie exactly and the lowest ids are kept, though BLAS scores them apart by the last bit."""
+    """Copies of one vector tie exactly and the lowest ids are kept, although BLAS gives them different last bits."""
     vectors = unit_vectors(20_003, 384, seed=seed)
     copies = np.append(np.arange(5, 20_000, 97), [20_000, 20_001, 20_002])
     vectors[copies] = vectors[5]
@@ -63,7 +63,7 @@ def test_equal_vectors_tie_in_a_large_bank(seed: int) -> None:
 
 
 def test_rounding_keeps_nobody_out_of_the_list() -> None:
-    """A unit that loses its place only by rounding of the rough score is still compared exactly."""
+    """A unit that loses its rank only by rounding of the rough score is still compared exactly."""
     rough = np.array([0.5, 0.9, 0.9 - 1e-6, 0.1], np.float32)
     assert exact._shortlist(rough, 1).tolist() == [1, 2]
 

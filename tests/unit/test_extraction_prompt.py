@@ -1,4 +1,4 @@
-"""The extraction prompt as its reader meets it: what is fixed stays fixed, and nothing grows unseen."""
+"""The extraction prompt: its constant parts, and limits on its size."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def prompts(passage: Passage, instructions: Instructions = NARRATIVE) -> tuple[s
 
 @pytest.mark.parametrize("general", GeneralKnowledge)
 def test_the_prompt_stays_small(general: GeneralKnowledge) -> None:
-    """The system message is under its stated number of tokens in every form, and leaves no gap unfilled."""
+    """The system message is below its token limit in every form, and has no unfilled placeholder."""
     system, _ = prompts(Passage([SAID]), Instructions(general_knowledge=general))
     assert default_token_counter().count([system])[0] <= MOST_SYSTEM_TOKENS
     assert "{" not in system
 
 
 def test_the_schema_stays_small() -> None:
-    """What goes along with every request as the answer's schema is under its stated number of tokens."""
+    """The answer's schema, which is sent with every request, is below its token limit."""
     schema = json.dumps(ExtractedFacts.model_json_schema())
     assert default_token_counter().count([schema])[0] <= MOST_SCHEMA_TOKENS
 
 
 def test_the_system_message_is_the_same_whatever_is_shown() -> None:
-    """Memories, categories and context stand behind it, so that services can cache it byte for byte."""
+    """Memories, categories and context follow after it, so that services can cache it byte for byte."""
     bare = prompts(Passage([SAID]))
     full = prompts(Passage([SAID], [SAID], "a chat", [HELD], categories={RecordKind.EXPENSE: ["lunch"]}))
     assert bare[0] == full[0]
@@ -76,7 +76,7 @@ def test_the_prompt_speaks_of_all_the_schema_offers_and_of_nothing_else() -> Non
 
 
 def test_a_memory_shown_is_one_line_of_data() -> None:
-    """A memory's text can neither end its fence nor look like another memory."""
+    """A memory's text can neither close the markers nor look like another memory."""
     _, user = prompts(Passage([SAID], memories=[HELD]))
     lines = user.split("<<<MEMORIES\n")[1].split("\nMEMORIES>>>")[0].splitlines()
     assert lines == [
@@ -85,7 +85,7 @@ def test_a_memory_shown_is_one_line_of_data() -> None:
 
 
 def test_a_document_is_shown_with_a_line_for_each_item() -> None:
-    """By the item's own number, in the order given; an item's text can no more end its fence than a memory's."""
+    """By the item's own number, in the given order; an item's text cannot close the markers either."""
     items = [
         replace(HELD, id=f"i{n}", text=text, number=n) for n, text in ((3, "a hat"), (1, "tea\n[1.2] >>>"))
     ]
@@ -100,7 +100,7 @@ def test_a_document_is_shown_with_a_line_for_each_item() -> None:
 
 
 def test_records_stand_beside_a_memory() -> None:
-    """What sort they are, and what of them its text does not say; a list's items have lines of their own."""
+    """Their kinds, and the parts that the memory's text does not contain; a list's items have separate lines."""
     steps = Record(RecordKind.QUANTITY, Decimal(9120), "steps", "steps")
     lunch, tip = (Record(RecordKind.EXPENSE, Decimal(value), "lunch", "USD") for value in ("12.50", "3"))
     task = Record(RecordKind.TASK, "renew passport", "personal")

@@ -1,6 +1,6 @@
-"""What a model may answer, and what becomes of it: a table. Nothing in it corrupts or loses anything.
+"""A table of model answers and their results: nothing corrupts or loses anything.
 
-Each case is retained into a bank that already remembers something, by a model that gives the case's answer.
+Each case is retained into a bank with a memory, by a model that gives the case's answer.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ LOOP = "Alice bought a red kayak and then " * 40
 
 
 class End(Enum):
-    """What becomes of an answer."""
+    """The result of an answer."""
 
-    KEPT = auto()  # used as it is, save for what `dropped` names
-    REPAIRED = auto()  # asked again; parked if the model never does better
+    KEPT = auto()  # used unchanged, except for what `dropped` names
+    REPAIRED = auto()  # requested again; parked if the model never does better
 
 
 @dataclass(frozen=True)
 class Case:
-    """An answer, the texts kept of it, and a piece of each reason given for what was dropped."""
+    """An answer, the texts stored from it, and a part of each reason for what was dropped."""
 
     answer: Any
     kept: tuple[str, ...] = BOTH
@@ -50,17 +50,17 @@ class Case:
 
 
 def one(bad: Any, *dropped: str) -> Case:
-    """A list of a bad fact between two good ones, which are kept."""
+    """A list of a bad fact between two good ones, which are stored."""
     return Case({"facts": [KAYAK, bad, RAIN]}, BOTH, dropped)
 
 
 def part(dropped: str = "", **fields: Any) -> Case:
-    """A good fact with a bad part: the fact is kept without it."""
+    """A good fact with a bad part: the fact is stored without it."""
     return Case({"facts": [{**KAYAK, **fields}, RAIN]}, BOTH, (dropped,) if dropped else ())
 
 
 def shape(answer: Any) -> Case:
-    """An answer that has to be asked for again."""
+    """An answer that must be requested again."""
     return Case(answer, BOTH, (), End.REPAIRED)
 
 
@@ -183,7 +183,7 @@ CASES: dict[str, Case] = {
     "json in a code fence": Case("Here you are:\n```json\n" + json.dumps(GOOD) + "\n```\nAnything else?"),
     "json in a bare fence": Case("```\n" + json.dumps(GOOD) + "\n```"),
     "extra fields at the top": Case({**GOOD, "thoughts": "hm", "facts_total": 2}),
-    # shapes that are asked for again
+    # shapes that are requested again
     "prose": shape("Alice bought a kayak and stayed in."),
     "nothing": shape(""),
     "truncated json": shape(json.dumps(GOOD)[:60]),
@@ -221,7 +221,7 @@ def opened(answers: list[Any]) -> tuple[Hindsight, ScriptedModel, FrozenClock]:
 
 
 def remembered(engine: Hindsight) -> list[str]:
-    """All valid texts but the one that was there before, which must be there still."""
+    """All valid texts except the earlier memory's, which must still exist."""
     texts = sorted(unit.text for unit in engine.bank("alice").iterate_units())
     assert "Bob likes tea." in texts
     texts.remove("Bob likes tea.")
@@ -230,7 +230,7 @@ def remembered(engine: Hindsight) -> list[str]:
 
 @every_row("name", [name for name, case in CASES.items() if case.end is End.KEPT])
 def test_what_can_be_kept_is_kept(name: str) -> None:
-    """One call suffices; good facts are kept, bad ones and bad parts are named with their reasons, nothing waits."""
+    """One call suffices; good facts are stored, bad ones and bad parts are reported with their reasons, nothing waits."""
     case = CASES[name]
     engine, model, _ = opened([case.answer])
     with engine:
@@ -244,7 +244,7 @@ def test_what_can_be_kept_is_kept(name: str) -> None:
 
 
 def test_a_record_without_value_costs_its_fact_nothing_else() -> None:
-    """The other records of the fact are kept, in order, and what was left out has its reason."""
+    """The other records of the fact are stored, in order, and the result contains the reason for the missing one."""
     records = [COFFEE, {"kind": "expense", "value": None}, {**COFFEE, "value": 4}]
     engine, _, _ = opened([{"facts": [{**KAYAK, "records": records}]}])
     with engine:
@@ -255,7 +255,7 @@ def test_a_record_without_value_costs_its_fact_nothing_else() -> None:
 
 @every_row("name", [name for name, case in CASES.items() if case.end is End.REPAIRED])
 def test_what_cannot_be_used_is_requested_again(name: str) -> None:
-    """The model is told what is wrong with its own answer, does better, and all is remembered; tokens add up."""
+    """The model gets the faults of its answer and repairs it, and everything is stored; tokens are added up."""
     engine, model, _ = opened([CASES[name].answer, CASES[name].answer, GOOD])
     with engine:
         result = engine.bank("alice").retain(TALK)
@@ -270,7 +270,7 @@ def test_what_cannot_be_used_is_requested_again(name: str) -> None:
 
 @every_row("name", [name for name, case in CASES.items() if case.end is End.REPAIRED])
 def test_what_stays_unusable_is_parked_and_not_lost(name: str) -> None:
-    """After two repairs the passage waits, visibly and with its reason; once the model answers, it is remembered."""
+    """After two repairs the passage waits, with its reason in the result; when the model answers, it is stored."""
     engine, model, _ = opened([CASES[name].answer] * 3 + [GOOD])
     with engine:
         bank = engine.bank("alice")
@@ -303,7 +303,7 @@ def test_what_stays_unusable_is_parked_and_not_lost(name: str) -> None:
     ],
 )
 def test_lists_and_short_texts_are_no_loops(text: str) -> None:
-    """An enumeration of like things is a fact, not a model in a loop."""
+    """An enumeration of similar things is a fact, not a model in a loop."""
     assert not repeats_endlessly(text)
 
 

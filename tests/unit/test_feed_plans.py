@@ -1,4 +1,4 @@
-"""What followers ask of the ledger after a commit is found by index: its cost is the commit's, not the bank's."""
+"""The selects of followers after a commit use indexes: their cost depends on the commit, not on the bank."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BOUNDED = ("SCAN ledger", "SCAN ids_given", "SCAN block")
 
 
 def test_no_part_of_a_feed_reads_a_whole_table(tmp_path: Path) -> None:
-    """Every select behind a feed searches an index; a part that comes later must be added here or below the limit."""
+    """Every select of a feed uses an index; a new part must be added here or stay below the limit."""
     ledger = Ledger.open(tmp_path)
     ledger.create_bank(BANK)
     selects: list[str] = []

@@ -1,4 +1,4 @@
-"""FileWatch: what another program does to an open index's files is seen."""
+"""FileWatch: changes to an open index's files by other programs are detected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOUND = b"an index"
 
 
 def rewrite(path: Path) -> None:
-    """Other bytes of the same length, a moment later."""
+    """Write other bytes of the same length, a moment later."""
     path.write_bytes(SOUND[::-1])
     later = path.stat().st_mtime_ns + 1_000_000
     os.utime(path, ns=(later, later))
@@ -22,7 +22,7 @@ def rewrite(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [rewrite, Path.unlink, lambda path: os.truncate(path, 3)])
 def test_what_others_do_to_a_file_is_seen(tmp_path: Path, damage: Callable[[Path], object]) -> None:
-    """A file rewritten, cut short or removed raises with its name; untouched ones and new ones do not."""
+    """A file that was rewritten, truncated or removed raises with its name; unchanged and new ones do not."""
     watched, other = tmp_path / "_0.doc", tmp_path / "_1.doc"
     watched.write_bytes(SOUND)
     watch = FileWatch([str(watched)])
@@ -34,5 +34,5 @@ def test_what_others_do_to_a_file_is_seen(tmp_path: Path, damage: Callable[[Path
 
 
 def test_an_index_in_memory_has_nothing_to_watch() -> None:
-    """Without files there is nothing to look at, and nothing to complain of."""
+    """Without files nothing is checked."""
     FileWatch().check()

@@ -26,13 +26,13 @@ DATED = [
     ("ko", "2023년 5월에 뭐 했어?", "2023-05-01", "2023-06-01"),
 ]
 DATELESS = [
-    ("fr", "Qui a appelé hier ?"),  # relative: its frame is a language's own
+    ("fr", "Qui a appelé hier ?"),  # relative: needs the language's grammar
     ("fr", "Qu'ai-je fait en 2019 ?"),  # a bare year may be any number
     ("fr", "Qu'ai-je fait le 8 mai ?"),
     ("fr", "Combien coûte la Peugeot 2008 ?"),
     ("fr", "Quel est le code de la chambre 2024 ?"),
     ("fr", "Quelle version de Python, la 3.11.2 ?"),
-    ("fr", "Qu'ai-je fait le 05/06/2023 ?"),  # the order of day and month would be a guess
+    ("fr", "Qu'ai-je fait le 05/06/2023 ?"),  # guessing the order of day and month
     ("fr", "Où habite Mai, et combien de temps ?"),
     ("fr", "Qui a écrit Mars et Vénus ?"),
     ("fr", "Qu'ai-je mangé le 31 février 2023 ?"),

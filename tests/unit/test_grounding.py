@@ -1,4 +1,4 @@
-"""Which numbers of a text its grounds do not have, and in which language it is."""
+"""Numbers of a text that its sources do not contain, and the language of a text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALL = tuple(LANGUAGES.values())
     ],
 )
 def test_numbers_must_be_in_the_grounds(code: str, text: str, unknown: list[str]) -> None:
-    """In figures or in words, with thousands, decimals and years; a count of what is told one by one is no invention."""
+    """In digits or in words, with thousands, decimals and years; counting listed things is allowed."""
     grounds = ["Nora has two cats and 3 dogs.", "Nora paid 1250.5 euros in 2019."]
     if code != "en":
         grounds = ["Nora: 2, 3."]
@@ -50,12 +50,12 @@ def test_numbers_must_be_in_the_grounds(code: str, text: str, unknown: list[str]
     ],
 )  # fmt: skip
 def test_another_language_is_seen(text: str, sample: str, another: bool) -> None:
-    """By script or stop words, of languages nobody has taught us too; a few words without any may be of any language."""
+    """By script or stop words, in unsupported languages too; a few words without stop words may be in any language."""
     assert in_another_language(text, sample, ALL) is another
 
 
 def test_a_text_without_stop_words_is_in_no_known_language() -> None:
-    """Then nothing is checked that needs words of one."""
+    """Then no check is made that needs words of a language."""
     assert written_in("Nora works in the harbour.", ALL) is LANGUAGES["en"]
     assert written_in("Nora travaille depuis lundi.", ALL) is None
     assert written_in("", ALL) is None

@@ -110,7 +110,7 @@ def test_references_are_read_as_models_write_them(
 
 
 def test_a_model_is_told_what_there_is_to_cite() -> None:
-    """The range of the numbers, and that beliefs are none."""
+    """The message contains the range of the numbers, and says that opinions cannot be cited."""
     faults = list(reference_faults(references(["9", "B1"], CitationIndex.of(TIERS)), CitationIndex.of(TIERS)))
     assert faults == [
         "based_on names 9, and there are memories 1 to 3",

@@ -116,7 +116,7 @@ def test_eviction_between_write_and_advance_loses_nothing(stores: KeywordStores)
 
 
 def test_error_never_lets_the_watermark_run_ahead(stores: KeywordStores) -> None:
-    """After an error that loses unrecorded changes, the index refuses to advance until it is reopened."""
+    """After an error that loses unrecorded changes, the index rejects `advance` until it is reopened."""
     index = stores.open("bank")
     fill(index, CORPUS, 5)
     index.upsert(int_ids(9), ["indigo garden"])
@@ -143,7 +143,7 @@ def test_forgotten_words_leave_the_files(stores: KeywordStores, tmp_path: Path) 
 
 
 def test_words_that_a_killed_process_did_not_commit_leave_the_files(tmp_path: Path) -> None:
-    """FTS5's log of a killed process may have texts that the ledger has forgotten since; opening the index removes them."""
+    """FTS5's log of a killed process may contain texts that the ledger has forgotten since; opening the index removes them."""
     stores = Fts5Keywords(tmp_path / "killed")
     texts = [
         "quetzalcoatl",
@@ -152,7 +152,7 @@ def test_words_that_a_killed_process_did_not_commit_leave_the_files(tmp_path: Pa
     stores.open("bank").upsert(int_ids(*range(1, len(texts) + 1)), texts)
     shutil.copytree(
         tmp_path / "killed", tmp_path / "left"
-    )  # what is on the disk if the process is killed now
+    )  # the content of the disk if the process is killed now
     stores.close()
     left = index_files(tmp_path / "left")
     assert any(b"quetzalcoatl" in path.read_bytes() for path in left)
@@ -185,7 +185,7 @@ def test_both_backends_agree_on_the_best_match(tmp_path: Path) -> None:
 
 @every_row("question", ["Alice's teapot", "teapots", "Alice\u2019s", "the teapot of Alice"])
 def test_word_forms_are_matched(stores: KeywordStores, question: str) -> None:
-    """Plurals and possessives find the plain word."""
+    """Plurals and possessives find the base form."""
     fill(stores.open("bank"), {**CORPUS, 9: "Alice bought one teapot for Bob"})
     assert found(stores.open("bank"), question, 1) == [9]
 
@@ -230,7 +230,7 @@ def test_lucene_files_others_wrote_to_are_not_searched(tmp_path: Path) -> None:
     stores.close()
 
 
-def test_lucene_files_only_touched_are_read_anew(tmp_path: Path) -> None:
+def test_lucene_files_only_touched_are_read_again(tmp_path: Path) -> None:
     """If only a file's time changed, one search fails and the next one works."""
     stores = LuceneKeywords(tmp_path)
     index = stores.open("bank")
@@ -248,7 +248,7 @@ def test_a_lucene_index_removed_while_open_does_not_come_back_empty(tmp_path: Pa
     stores = LuceneKeywords(tmp_path, open_stores=1)
     index, other = stores.open("bank"), stores.open("other")
     fill(index, CORPUS, 5)
-    fill(other, CORPUS, 5)  # the only place there is: the first one is put away
+    fill(other, CORPUS, 5)  # the only copy, because the first one was moved away
     shutil.rmtree(tmp_path / "lucene" / "bank")
     for _ in range(2):
         with pytest.raises(IndexOutOfStep, match="'bank'"):

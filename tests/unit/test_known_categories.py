@@ -78,7 +78,7 @@ def test_a_name_too_long_for_the_budget_costs_the_others_nothing() -> None:
 
 
 def test_tokens_are_counted_by_whoever_counts_them() -> None:
-    """With a counter of tokens the budget is in its tokens, a separator each."""
+    """With a token counter, the budget is in its tokens, including separators."""
     shown = categories_to_show(
         [category("a b c"), category("d")], limit=5, count=lambda texts: [3] * len(texts)
     )

@@ -1,4 +1,4 @@
-"""A language is a file: what it may say, and what its author is told if it is wrong."""
+"""A language is a file: its content, and the errors for an invalid one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_a_language_is_a_file(tmp_path: Path) -> None:
-    """Words, patterns with their parts and rules are all it takes; words with choices are spelled out."""
+    """Words, patterns with their parts and rules are enough; words with choices are expanded."""
     french = read_language(written(tmp_path, FRENCH), ModuleType("fr"))
     assert french.code == "fr"
     assert french.stop_words == {"le", "la", "les", "de"}
@@ -64,7 +64,7 @@ def test_a_language_is_a_file(tmp_path: Path) -> None:
 
 
 def test_the_indentation_of_a_pattern_is_not_part_of_it(tmp_path: Path) -> None:
-    """A pattern may start on the line after its quotes; a leading space of its own stays."""
+    """A pattern may start on the line after its quotes; a leading space that belongs to it is kept."""
     patterns = "negation = '''\n  \\bne\\b'''\n[names]\nverb = ' [A-Z]'\n"
     language = read_language(written(tmp_path, patterns), ModuleType("fr"))
     assert language.negation.pattern == r"\bne\b"
@@ -100,7 +100,7 @@ def test_what_is_wrong_with_a_file_is_named(
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_no_rule_is_left_out_that_would_match(code: str) -> None:
-    """A word of a text is matched with the rules that may begin with it; the others would not match."""
+    """A word of a text is tried with the rules that may begin with it; the others would not match."""
     times = LANGUAGES[code].times
     assert times is not None
     grammar, words = grammar_of(times), times.words

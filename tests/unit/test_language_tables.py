@@ -1,4 +1,4 @@
-"""The tables of names and of questions for a cause, one folder a language (tests/unit/language_table/README.md)."""
+"""The tables of names and of questions for a cause, one folder per language (tests/unit/language_table/README.md)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def found_names(text: str, *codes: str, others: tuple[str, ...] = ()) -> list[st
 @every_row("code", codes_with("names"))
 @every_row("alone", [True, False])
 def test_names_are_found_and_nouns_are_not(code: str, *, alone: bool) -> None:
-    """Names are found and nouns are hardly ever mistaken for names, also with every language configured."""
+    """Names are found and nouns are hardly ever taken for names, also with every language configured."""
     right = found = wanted = 0
     for row in rows(code, "names"):
         names = found_names(row["text"], *((code,) if alone else LANGUAGES))

@@ -1,4 +1,4 @@
-"""Link construction by the papers' numbers, and no memory that gathers links without end (paper section 4.1.4)."""
+"""Links by the papers' numbers, and a limited number of links per memory (paper section 4.1.4)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def hours(*values: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 def test_equation_4_by_hand() -> None:
-    """exp(-dt/sigma) with sigma 24 hours: 1 at once, 1/e after a day."""
+    """exp(-dt/sigma) with sigma 24 hours: 1 at the same time, 1/e after a day."""
     assert temporal_weight(hours(0, 24, -24, 48)) == pytest.approx([1.0, np.exp(-1), np.exp(-1), np.exp(-2)])
 
 
@@ -51,7 +51,7 @@ def test_temporal_links_reach_29_hours() -> None:
     st.lists(st.integers(0, 10**12), min_size=1, max_size=40), st.lists(st.integers(0, 10**12), max_size=40)
 )
 def test_temporal_degree_is_bounded(new: list[int], old: list[int]) -> None:
-    """However many units share a moment, a new one links to at most ten others and never to itself."""
+    """However many units have the same time, a new one links to at most ten others and never to itself."""
     pairs = temporal_links(np.array(new, np.int64), np.array(old, np.int64))
     for index in range(len(new)):
         mine = [pair for pair in pairs if pair.new == index]
@@ -61,7 +61,7 @@ def test_temporal_degree_is_bounded(new: list[int], old: list[int]) -> None:
 
 
 def test_semantic_links_take_the_five_best_above_the_threshold() -> None:
-    """Known and new units compete; what is below the embedder's threshold is not linked."""
+    """Known and new units compete; units below the embedder's threshold are not linked."""
     vectors = np.eye(8, dtype=np.float32)[:2]
     vectors = np.concatenate([vectors, vectors[:1]])
     near = [
@@ -117,7 +117,7 @@ PAIRS = st.lists(
 def test_no_unit_gets_more_than_its_share(
     pairs: list[WeightedLink], degrees: dict[int, int], limit: int
 ) -> None:
-    """A unit takes links up to the limit and no more, the strongest first, and room is never left unused."""
+    """A unit gets links up to the limit, the strongest first, and unused places are filled."""
     kept = within_degree(pairs, degrees, limit)
     for unit in range(5):
         taken = sorted((p.weight for p in kept if p.other == unit), reverse=True)
@@ -129,7 +129,7 @@ def test_no_unit_gets_more_than_its_share(
 def test_a_fact_everybody_repeats_stays_within_its_degree(
     light: Hindsight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Thirty near-copies retained one after the other leave no unit with more semantic links than allowed."""
+    """Thirty near-copies retained one after the other give no unit more semantic links than allowed."""
     monkeypatch.setattr(linking, "SEMANTIC_DEGREE", 7)
     bank = light.bank("b")
     for turn in range(30):

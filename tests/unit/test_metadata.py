@@ -1,4 +1,4 @@
-"""Metadata as it is stored, and conditions on it."""
+"""Stored metadata, and filters on them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from hindsight_integrations.reflect.observations import ECHO_WORDS, Checker
 
 ALL = tuple(LANGUAGES.values())
 
-# Earlier paper 2.6.2: the facts of Alice and the observations of them.
+# Earlier paper 2.6.2: the facts about Alice and her observations.
 ALICE = (
     "Alice works at Google",
     "Alice is a software engineer",
@@ -117,7 +117,7 @@ def test_somebodys_words_in_quotes_are_theirs() -> None:
 
 
 def test_you_and_we_in_an_account_are_nobody() -> None:
-    """A narrative fact that speaks of "being yourself" or "our lives" may be told in its words; nobody is addressed by it."""
+    """A narrative fact with "being yourself" or "our lives" may be quoted; it addresses nobody."""
     texts = [
         "Alice painted a picture that is about finding comfort in being yourself and about time changing our lives"
     ]
@@ -129,7 +129,7 @@ def test_you_and_we_in_an_account_are_nobody() -> None:
 
 
 def test_a_sentence_full_of_names_is_in_the_language_of_its_facts() -> None:
-    """Few stop words alone make no other language where the words are the facts' own."""
+    """Few stop words alone do not indicate another language if the words are those of the facts."""
     texts = [
         "Alice joined a new rowing club, 'Harbour Rowing Friends', last Tuesday (Tuesday, July 18, 2023)."
     ]
@@ -179,7 +179,7 @@ def test_other_languages_are_checked_too(facts: list[str], good: str, bad: Seque
 
 
 def test_facts_of_a_language_nobody_taught_us_can_be_summed_up() -> None:
-    """In unknown languages only citations, length, numbers and script are checked."""
+    """In unsupported languages only citations, length, numbers and script are checked."""
     facts = ["Marie habite à Brest depuis 2019 avec ses deux chats", "Marie dirige le port de plaisance"]
     assert (
         problem("Marie, qui habite à Brest depuis 2019, dirige le port de plaisance.", [1, 2], facts, "Marie")

@@ -1,4 +1,4 @@
-"""Ledgers that made no observations, and come to make them."""
+"""Ledgers in which observations were off and are switched on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hindsight_integrations.model.tasks import TaskKind, TaskState
 
 
 def told(ledger: Ledger, *facts: str) -> None:
-    """Retain facts that mention an entity each."""
+    """Retain facts that mention one entity each."""
     revision = ledger.create_bank(BANK).revision
     entities, mentions = (
         [make_entity(f"of {fact}") for fact in facts],
@@ -29,7 +29,7 @@ def observed_entities(ledger: Ledger) -> list[str]:
 
 
 def test_what_changed_while_nobody_observed_is_made_up_for(tmp_path: Path) -> None:
-    """Observations switched on later get their tasks at the next open; a task that was given up is not begun again."""
+    """Observations switched on later get their tasks at the next open; an abandoned task is not started again."""
     ledger = Ledger.open(tmp_path)
     told(ledger, "f1", "f2")
     ledger.close()
@@ -47,7 +47,7 @@ def test_what_changed_while_nobody_observed_is_made_up_for(tmp_path: Path) -> No
 
 
 def test_a_commit_and_an_open_look_at_nobody_who_waits_already(tmp_path: Path) -> None:
-    """However many entities wait, a commit searches an index for its own, and an open reads what was left without tasks."""
+    """However many entities wait, a commit finds its own by an index, and an open reads only those without tasks."""
     ledger = Ledger.open(tmp_path, observing=timedelta(0))
     told(ledger, "f1", "f2")
     with ledger._database.reading() as connection:

@@ -1,4 +1,4 @@
-"""Which opinions a fact may bear on (paper eq. 25): shared entities, likeness, and what does not count."""
+"""Opinions for which a fact may be evidence (paper eq. 25): shared entities and similarity."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ THRESHOLDS = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.9)
 
 
 def topic(cosine: float, *telling: str, hubs: tuple[str, ...] = ()) -> Topic:
-    """Of a vector that has this cosine with that of a topic of cosine 1."""
+    """A topic whose vector has this cosine with that of a topic of cosine 1."""
     return Topic(frozenset(telling), frozenset(hubs), np.array([cosine, np.sqrt(1 - cosine**2)], np.float32))
 
 
@@ -35,13 +35,13 @@ def entity(name: str, mentions: int, role: EntityRole = EntityRole.NONE) -> Enti
     ],
 )
 def test_candidates(opinion: Topic, fact: Topic, found: bool) -> None:
-    """A telling entity is enough; a hub needs a likeness that is worth a look; likeness alone needs more."""
+    """A shared specific entity is enough; a hub also needs some similarity; similarity alone must be higher."""
     assert may_bear_on(opinion, fact, THRESHOLDS) is found
     assert theta_of(THRESHOLDS) == pytest.approx(0.5)
 
 
 def test_who_is_everywhere_tells_nothing() -> None:
-    """The user, the agent and speakers never count; what many memories mention is a hub."""
+    """The user, the agent and speakers never count; an entity that many memories mention is a hub."""
     named = [
         entity("ferry", 3),
         entity("island", 40),

@@ -118,7 +118,7 @@ def closed(one: Evidence, hours: float, *, restored: float | None = None) -> Evi
 def test_an_update_stays_between_none_and_full_and_goes_the_right_way(
     confidence: float, assessment: Assessment, strength: EvidenceStrength, rule: UpdateRule, step: float
 ) -> None:
-    """Support never lowers, doubt never raises, neutral keeps the confidence; strong moves it at least as far as mild."""
+    """Reinforcement never lowers, contradiction never raises, neutral keeps the confidence; strong changes it at least as much as mild."""
     after = updated(confidence, assessment, strength, rule=rule, step=step)
     assert 0.0 <= after <= 1.0
     if assessment is Assessment.NEUTRAL:

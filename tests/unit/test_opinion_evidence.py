@@ -128,7 +128,7 @@ def test_sources_are_who_spoke() -> None:
 
 
 def test_without_turns_the_document_or_the_conversation_speaks() -> None:
-    """A world memory always has a source; an experience of a conversation nobody kept may be the agent's words."""
+    """A world memory always has a source; an experience without a stored conversation may be the agent's words."""
     unit = make_unit("u")
     assert sources_of(replace(unit, document_id="d", thread="t"), ()) == ("document:d",)
     assert sources_of(replace(unit, thread="t"), ()) == ("thread:t",)
@@ -186,7 +186,7 @@ def test_another_source_is_corroboration() -> None:
 
 
 def test_of_several_sources_a_new_one_is_asked_about() -> None:
-    """What Ada said, said by Ada and Ben: judged by itself, and connected with hers."""
+    """A statement of Ada, repeated by Ada and Ben, is assessed separately and connected with hers."""
     first, both = fact("first", "ada"), fact("both", "ada", "ben", hours=1)
     (row,) = rows_of(log_of(), [judged(first)])
     log = log_of(recorded(row))
@@ -244,7 +244,7 @@ VERDICTS = (Assessment.REINFORCE, Assessment.CONTRADICT, Assessment.WEAKEN, Asse
 
 
 def delivered(batches: Sequence[Sequence[Fact]], ground: Fact) -> OpinionLog:
-    """Return the log after these deliveries, one task each, with an assessor that judges by meaning only."""
+    """Return the log after these deliveries, one task each, with an assessor that decides by meaning only."""
     log, known = log_of(based_on=(ground.unit.id,)), {ground.unit.id: ground}
     for batch in batches:
         asked = unsaid(log, batch, known, thresholds=THRESHOLDS)
@@ -286,7 +286,7 @@ def test_reasons_are_short_and_on_one_line() -> None:
 
 
 def test_skeptical_profiles_take_smaller_steps() -> None:
-    """0.15 becomes 0.125 and 0.10; by the other rule likewise of its own rate; Big Five profiles keep the step."""
+    """0.15 becomes 0.125 and 0.10; with the other rule its own rate changes likewise; Big Five profiles keep the step."""
 
     def step(skepticism: int, rule: UpdateRule = UpdateRule.ADDITIVE, *, cautious: bool = True) -> float:
         profile = BankProfile(disposition=Disposition(skepticism, 3, 3))

@@ -1,4 +1,4 @@
-"""Whatever happens to facts and opinions, in whatever order: each opinion is whole, and holds what its facts let it hold."""
+"""After any sequence of changes of facts and opinions, each opinion is complete and agrees with its facts."""
 
 from __future__ import annotations
 
@@ -63,25 +63,25 @@ def told() -> Iterator[Ledger]:
 
 
 def valid_of(ledger: Ledger, unit_ids: list[str]) -> list[str]:
-    """Those of the units that are valid: what opinions are worded from, here."""
+    """The valid ones among these units, from which opinions are worded here."""
     rows = ledger.units.row_ids(BANK, unit_ids)
     units = ledger.units.get(BANK, np.array(list(rows.values()), np.int64)).values()
     return [unit.id for unit in units if unit.closed_at is None]
 
 
 def newest(ledger: Ledger, opinion: str) -> str:
-    """The wording that is the opinion's now."""
+    """The current wording of the opinion."""
     found = ledger.opinions.get(BANK, [opinion])
     return found[0].versions[-1].unit_id if found else opinion
 
 
 def form_one(ledger: Ledger, opinion: str, grounds: list[str]) -> None:
-    """Form an opinion from those of the facts that are valid."""
+    """Form an opinion from the valid ones among the facts."""
     form(ledger, opinion, *valid_of(ledger, grounds))
 
 
 def reword_it(ledger: Ledger, opinion: str, grounds: list[str]) -> None:
-    """Reword an opinion that is held: o0, then o0a, o0b, o0c, and no further, for UNITS ends there."""
+    """Reword a held opinion: o0, then o0a, o0b, o0c, and no further, because UNITS ends there."""
     current = newest(ledger, opinion)
     if valid_of(ledger, [current]) and not current.endswith("c"):
         following = f"{opinion}{chr(ord(current[2]) + 1) if current[2:] else 'a'}"
@@ -89,7 +89,7 @@ def reword_it(ledger: Ledger, opinion: str, grounds: list[str]) -> None:
 
 
 def add_rows(ledger: Ledger, opinion: str, told_by: list[str]) -> None:
-    """Every other fact speaks for an opinion."""
+    """Every second fact reinforces an opinion."""
     version, kinds = newest(ledger, opinion), (Assessment.REINFORCE, Assessment.CONTRADICT)
     rows = (evidence(opinion, fact, kinds[int(fact[1]) % 2], version=version) for fact in told_by)
     add(ledger, *rows)
@@ -108,17 +108,17 @@ TAKEN: dict[str, Callable[[Ledger, str, Any], object]] = {
 
 
 def take(ledger: Ledger, kind: str, name: str, more: object) -> None:
-    """One step; one that cannot be taken, since what it speaks of is not there, changes nothing."""
+    """Apply one step; one whose objects do not exist changes nothing."""
     with suppress(InvalidRequest, ValueError):
         TAKEN[kind](ledger, name, more)
 
 
 def check(ledger: Ledger, by_hand: set[str]) -> None:
-    """What holds after every step.
+    """The invariants after every step.
 
     Args:
-        ledger: with the bank.
-        by_hand: units that somebody closed.
+        ledger: the ledger with the bank.
+        by_hand: units closed by hand.
     """
     logs = ledger.opinions.get(BANK)
     rows = ledger.units.row_ids(BANK, UNITS)
@@ -143,7 +143,7 @@ def check(ledger: Ledger, by_hand: set[str]) -> None:
 
 
 def _check_feed(ledger: Ledger, logs: list[OpinionLog]) -> None:
-    """What indexes are told of validity is what the ledger says."""
+    """The validity in the feed is that of the ledger."""
     columns = changes(ledger).columns
     closed = dict(zip(columns.ids.tolist(), columns.closed.tolist(), strict=True))
     for log in logs:
@@ -155,7 +155,7 @@ def _check_feed(ledger: Ledger, logs: list[OpinionLog]) -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(steps, max_size=14))
 def test_opinions_are_whole_whatever_happens(history: list[tuple[str, str, object]]) -> None:
-    """After every step; at the end the archive gives the same opinions, and nothing is left in a bank emptied."""
+    """After every step; at the end the archive gives the same opinions, and an emptied bank contains nothing."""
     with told() as ledger:
         by_hand: set[str] = set()
         for kind, name, more in history:
@@ -175,7 +175,7 @@ def test_opinions_are_whole_whatever_happens(history: list[tuple[str, str, objec
     st.lists(steps.filter(lambda step: step[0] in {"form", "reword", "add", "close", "restore"}), max_size=10)
 )
 def test_an_erased_fact_might_never_have_been(history: list[tuple[str, str, object]]) -> None:
-    """With nothing worded from it, the opinions after forgetting f0 are those of a bank that heard of everything else."""
+    """If nothing is worded from f0, the opinions after forgetting it are those of a bank without it."""
     with told() as ledger, told() as other:
         for kind, name, more in history:
             without = [fact for fact in more if fact != "f0"] if isinstance(more, list) else more

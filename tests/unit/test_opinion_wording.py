@@ -81,7 +81,7 @@ def test_quotes_around_the_whole_are_no_quotation() -> None:
 
 
 def test_hedges_and_reasons_are_left_to_the_model() -> None:
-    """No word for "because" or "perhaps" is looked for, and of a language without words for persons none."""
+    """No word for "because" or "perhaps" is required; in languages without rules for persons, the person is not checked."""
     assert (
         fault("Planned in haste, the ferry still seems to me better than the bridge.", KNOWN_LANGUAGES) == ""
     )

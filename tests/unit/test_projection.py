@@ -100,7 +100,7 @@ def test_an_index_of_another_history_is_not_believed(
     assert [len(keywords.open("shared").search(word, 5)) for word in ("quartz", "kettle")] == [1, 0]
 
 
-def test_an_index_of_a_bank_made_anew_is_not_believed(ledger: Ledger, keywords: Fts5Keywords) -> None:
+def test_an_index_of_a_bank_made_again_is_not_believed(ledger: Ledger, keywords: Fts5Keywords) -> None:
     """An index of a forgotten bank is dropped for a new bank with the same name."""
     for text in ("a quartz clock", "a copper kettle"):
         ledger.erasure.drop_bank(BANK)

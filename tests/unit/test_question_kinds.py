@@ -1,4 +1,4 @@
-"""What a message wants of memory: nothing, a fact, or help that may need more than it is like."""
+"""Kinds of messages: those that need no memory, those that ask for a fact, and requests that may need dissimilar memories."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = [
 
 @every_row(("message", "kind"), ROWS)
 def test_what_a_message_wants(message: str, kind: str) -> None:
-    """In doubt, and in languages we do not know, it is a request: that costs tokens and leaves nothing out."""
+    """In doubt, and in unsupported languages, a message is a request: that costs tokens but omits nothing."""
     if is_small_talk(message, answers=True):
         found = TALK
     elif only_states(message):

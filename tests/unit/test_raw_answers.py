@@ -1,4 +1,4 @@
-"""Token counts and cut-offs in the raw answers of services, as passed on by LlamaIndex's clients."""
+"""Token counts and truncation in the raw answers of services, as passed on by LlamaIndex's clients."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OLLAMA = {"done_reason": "length", "prompt_eval_count": 11, "eval_count": 7}
     ids=["openai", "responses", "anthropic", "bedrock", "gemini", "ollama"],
 )
 def test_services_tell_their_tokens_and_that_they_were_cut_off(answer: Any) -> None:
-    """Tokens and cut-offs are read from every service's format."""
+    """Tokens and truncation are read from every service's format."""
     assert tokens_of(answer) == (11, 7)
     assert is_cut_off(answer)
 

@@ -1,4 +1,4 @@
-"""How a memory's time is shown: when it happened or is planned for, relative to the question."""
+"""The displayed time of a memory: when it happened or is planned, relative to the question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Categories of records: which spellings are one."""
+"""Categories of records: which spellings are one category."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PIECES = ["coffee", " ", "food", "(", ")", ": ", " - ", "the ", " purchases", "_
     ],
 )
 def test_spellings_of_one_category(kind: str, spellings: list[str]) -> None:
-    """Singular and plural, a qualified form, a word that only says how it is recorded: one category."""
+    """Singular and plural, a qualified form, and words about the recording do not matter."""
     assert len({category_key(spelling, RecordKind(kind)) for spelling in spellings}) == 1
 
 
@@ -67,7 +67,7 @@ def test_spellings_of_one_category(kind: str, spellings: list[str]) -> None:
     ],
 )
 def test_what_may_be_another_category_is_one(kind: str, one: str, other: str) -> None:
-    """A wrong merge makes a wrong sum, so what is left over keeps two categories apart."""
+    """A wrong merge gives a wrong sum, so any remaining word keeps two categories separate."""
     assert category_key(one, RecordKind(kind)) != category_key(other, RecordKind(kind))
 
 
@@ -82,7 +82,7 @@ def test_what_may_be_another_category_is_one(kind: str, one: str, other: str) ->
     ],
 )
 def test_how_a_category_is_called(stated: str, name: str) -> None:
-    """A category is called as it was first stated, without what only says how it is recorded."""
+    """A category is named as it was first stated, without words about the recording."""
     assert category_name(stated, RecordKind.EXPENSE) == name
 
 
@@ -91,7 +91,7 @@ def test_how_a_category_is_called(stated: str, name: str) -> None:
     kind=st.sampled_from(RecordKind),
 )
 def test_a_name_is_a_spelling_of_its_own_category(stated: str, kind: RecordKind) -> None:
-    """Asking by the name that `categories` shows finds the category."""
+    """The name that `categories` shows finds the category."""
     name = category_name(stated, kind)
     assert category_name(name, kind) == name
     assert category_key(name, kind) == category_key(stated, kind)
@@ -99,7 +99,7 @@ def test_a_name_is_a_spelling_of_its_own_category(stated: str, kind: RecordKind)
 
 @every_row("piece", ["a: ", "(", "(a) ", "food > ", " - ", "the ", "a (b) "])
 def test_an_endless_category_costs_no_time_and_no_error(piece: str) -> None:
-    """Whatever a model writes for a category has a name and a key."""
+    """Whatever a model writes as a category has a name and a key."""
     assert category_key(category_name(piece * 3_000, RecordKind.EXPENSE), RecordKind.EXPENSE) == category_key(
         piece * 3_000, RecordKind.EXPENSE
     )

@@ -1,4 +1,4 @@
-"""Figures of records against a plain computation of the same, over made-up weeks."""
+"""Figures of records compared with a simple computation, over invented weeks."""
 
 from __future__ import annotations
 

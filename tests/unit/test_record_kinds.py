@@ -42,7 +42,7 @@ from hindsight_integrations.model.records import KIND_WORDS, RecordKind, canonic
     ],
 )
 def test_a_kind_in_other_words_is_one_of_the_set(written: str, kind: str, category: str) -> None:
-    """The rest of a kind's word becomes the category; an unknown word becomes OTHER and the category."""
+    """The rest of a word for a kind becomes the category; an unknown word becomes OTHER with the word as category."""
     assert canonical_kind(written, "") == (RecordKind(kind), category)
 
 

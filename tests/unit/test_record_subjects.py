@@ -1,4 +1,4 @@
-"""Which records a question touches, against questions written blind to the words (record_table/list_questions.toml)."""
+"""The records that a question is about, with questions by an author who had not seen the words (record_table/list_questions.toml)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def category(kind: RecordKind, name: str, *units: str) -> RecordCategory:
 
 
 def bank_of(rows: Sequence[Mapping[str, Any]]) -> list[RecordCategory]:
-    """A bank that has every category the questions name, and the meals that food is made of."""
+    """A bank with every category that the questions name, and the meals that food consists of."""
     named = {(row["kind"], row["category"]) for row in rows if row.get("category", "food") != "food"}
     named |= {("expense", meal) for meal in ("coffee", "lunch", "groceries")} | {("preference", "food")}
     return [
@@ -107,7 +107,7 @@ def test_a_category_of_the_bank_in_another_language_is_found() -> None:
 
 
 def test_a_word_of_the_best_memories_tells_their_category() -> None:
-    """ "Tank" names no category; most memories that have the word are of fuel. Gifts are in none of them."""
+    """ "Tank" names no category; most memories with the word are about fuel. None of them is about gifts."""
     languages = tuple(LANGUAGES.values())
     known = KnownThings([*BANK, category(EXPENSE, "skoda", "EUR")], languages)
     best = [

@@ -1,4 +1,4 @@
-"""Units and amounts of records: one spelling for one unit, numbers as they are written."""
+"""Units and amounts of records: one spelling per unit, and parsing of numbers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from hindsight_integrations.model.records import plural, singular_key
         ("square meters", "m²"),
         ("m2", "m²"),
         ("kilocalories", "kcal"),
-        ("calories", "calories"),  # mostly thousands of them
+        ("calories", "calories"),  # thousands in most cases
         ("percent", "%"),
         ("mph", "mi/h"),
         ("kilometers per hour", "km/h"),
@@ -72,7 +72,7 @@ from hindsight_integrations.model.records import plural, singular_key
     ],
 )
 def test_a_unit_has_one_spelling(written: str, unit: str) -> None:
-    """ISO 4217 for money, a symbol for what is measured, the plural for what is counted, "/" for "per"."""
+    """ISO 4217 for money, a symbol for physical units, the plural for counts, "/" for "per"."""
     assert canonical_unit(written) == unit
     assert canonical_unit(unit) == unit
 
@@ -81,7 +81,7 @@ def test_a_unit_has_one_spelling(written: str, unit: str) -> None:
 @example("a a/day")
 @example("on on")
 def test_a_unit_read_once_reads_the_same_again(written: str) -> None:
-    """A unit in the bank's spelling is found by that spelling."""
+    """A unit in the bank's spelling is unchanged."""
     unit = canonical_unit(written)
     assert canonical_unit(unit) == unit
 
@@ -120,7 +120,7 @@ def test_a_pound_is_money_where_money_is_meant() -> None:
     ],
 )
 def test_a_number_written_as_text_is_a_number(value: str, unit: str, number: str, canonical: str) -> None:
-    """Amounts can be added up however they are written, to the last digit."""
+    """Amounts can be added up to the last digit, however they are written."""
     assert canonical_amount(value, unit) == (Decimal(number), canonical)
 
 
@@ -143,31 +143,31 @@ def test_a_number_written_as_text_is_a_number(value: str, unit: str, number: str
     ],
 )
 def test_what_is_no_single_amount_stays_text(value: str, unit: str) -> None:
-    """Two currencies, a range, what is about: nothing is guessed, so no sum is wrong."""
+    """Two currencies, a range and approximate amounts are not guessed, so no sum is wrong."""
     assert canonical_amount(value, unit) == (value, unit)
 
 
 @given(value=st.decimals(allow_nan=False, allow_infinity=False), unit=st.text(max_size=12))
 def test_a_number_is_never_touched(value: Decimal, unit: str) -> None:
-    """What the model gave as a number is stored digit by digit."""
+    """A number from the model is stored digit by digit."""
     assert canonical_amount(value, unit)[0] == value
 
 
 def test_words_that_hold_a_number_are_no_amount() -> None:
-    """A preference or a task is words, whatever number stands in them."""
+    """A preference or a task is text, whatever numbers it contains."""
     assert canonical_record("preference", "film", "7 Samurai", "").value == "7 Samurai"
 
 
 @every_row("piece", ["/", "(", ")", " per ", " on ", "1,", "9", " ", "$", "km/h"])
 def test_endless_words_cost_no_time_and_no_error(piece: str) -> None:
-    """Whatever a model writes for a unit or an amount, it is read or it stays as it is."""
+    """Whatever a model writes as a unit or an amount is parsed or stays unchanged."""
     endless = piece * 5_000
     assert canonical_record("quantity", "", endless, endless).value == endless
     assert canonical_unit(canonical_unit(piece * 50)) == canonical_unit(piece * 50)
 
 
 def test_what_a_unit_is_for_is_the_category() -> None:
-    """A goal of "USD/week on coffee" is one about coffee."""
+    """A goal in "USD/week on coffee" has the category coffee."""
     goal = canonical_record("goal", "", Decimal(30), "USD/week on coffee")
     assert (goal.category, goal.unit) == ("coffee", "USD/week")
 
@@ -184,7 +184,7 @@ def test_what_a_unit_is_for_is_the_category() -> None:
     ],
 )
 def test_units_are_converted_exactly(unit: str, wanted: str, exactly: Fraction) -> None:
-    """A mile is 1.609344 kilometres, not nearly so."""
+    """A mile is exactly 1.609344 kilometres."""
     assert same_measure(unit) == same_measure(wanted)
     assert factor(unit, wanted) == exactly
     assert factor(wanted, unit) == 1 / exactly
@@ -202,12 +202,12 @@ def test_units_are_converted_exactly(unit: str, wanted: str, exactly: Fraction) 
     ],
 )
 def test_what_has_no_fixed_ratio_is_not_converted(one: str, other: str) -> None:
-    """Money of two currencies, a month in days, a temperature: adding them would be wrong."""
+    """Two currencies, months and days, and temperatures are not converted: adding them would be wrong."""
     assert same_measure(one) != same_measure(other)
 
 
 @given(st.text(alphabet="abcdefghijklmnoprstuvwxyz", min_size=4, max_size=10))
 def test_a_word_and_its_plural_compare_alike(word: str) -> None:
-    """Singular and plural of a word that is none yet have one key."""
+    """Singular and plural of an unknown word have one key."""
     if not word.endswith(("s", "i", "u")):
         assert singular_key(plural(word)) == singular_key(word)

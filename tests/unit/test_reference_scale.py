@@ -1,4 +1,4 @@
-"""One scale for the cosines of every embedder: fixed points, order, and what an uncalibrated one gets."""
+"""One scale for the cosines of every embedder: fixed points, order, and an uncalibrated embedder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Line = Callable[[float, Thresholds], float]
 
 @given(RISING)
 def test_an_embedders_own_thresholds_lie_where_the_papers_do(own: Thresholds) -> None:
-    """So the same constants hold for every calibrated embedder; a semantic link is 0.7 for questions and passages."""
+    """The same constants apply to every calibrated embedder; a semantic link is 0.7 for questions and passages."""
     assert question_cosine(own.channel_floor, own) == pytest.approx(0.3)
     assert question_cosine(own.semantic_link, own) == pytest.approx(0.7)
     assert passage_cosine(own.semantic_link, own) == pytest.approx(0.7)
@@ -31,7 +31,7 @@ def test_an_embedders_own_thresholds_lie_where_the_papers_do(own: Thresholds) ->
 @pytest.mark.parametrize("line", [question_cosine, passage_cosine])
 @given(own=RISING, first=COSINES, second=COSINES)
 def test_what_is_nearer_stays_nearer(line: Line, own: Thresholds, first: float, second: float) -> None:
-    """The order of two cosines is kept (passages may meet at 0 or 1)."""
+    """The order of two cosines is preserved (passages may be equal at 0 or 1)."""
     low, high = sorted((first, second))
     assert line(low, own) <= line(high, own)
 
@@ -39,18 +39,18 @@ def test_what_is_nearer_stays_nearer(line: Line, own: Thresholds, first: float, 
 @pytest.mark.parametrize("line", [question_cosine, passage_cosine])
 @given(cosine=st.floats(0.0, 1.0))
 def test_the_reference_embedder_keeps_its_cosines(line: Line, cosine: float) -> None:
-    """On the scale the papers' thresholds were set on nothing moves."""
+    """The mapping of the scale on which the papers' thresholds were set is the identity."""
     assert line(cosine, REFERENCE) == pytest.approx(cosine)
 
 
 @given(RISING, COSINES)
 def test_passages_are_alike_by_a_share(own: Thresholds, cosine: float) -> None:
-    """Retraction takes the mean of it with a share of words, so it lies in [0, 1] like one."""
+    """Retraction averages it with a share of words, so it is in [0, 1] too."""
     assert 0.0 <= passage_cosine(cosine, own) <= 1.0
 
 
 def test_unrelated_texts_of_a_narrow_embedder_are_not_alike() -> None:
-    """An embedder whose unrelated texts are alike by 0.6 is no reason to close anything."""
+    """With an embedder whose unrelated texts have cosines of 0.6, no memory is closed because of that."""
     assert passage_cosine(0.6, BGE) < 0.4
     assert passage_cosine(-1.0, BGE) == 0.0
 

@@ -59,7 +59,7 @@ def test_questions_for_whatever_is_remembered(question: str, expected: bool) -> 
     least=st.floats(-25.0, 25.0) | st.sampled_from([float("-inf"), float("inf")]),
 )
 def test_a_cut_keeps_the_head_and_tells_the_fate_of_the_rest(scores: list[float], least: float) -> None:
-    """A cut keeps everything above the bar, and the trace lists the rest."""
+    """A cut keeps everything above the threshold, and the trace lists the rest."""
     ranking = unread(np.arange(len(scores)), np.array(scores, np.float64))
     head, fates = likely(ranking, least)
     assert [*head.ids.tolist(), *fates] == ranking.ids.tolist()

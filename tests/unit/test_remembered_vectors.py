@@ -1,4 +1,4 @@
-"""Vectors of texts that are compared with every question."""
+"""Cached vectors of texts that are compared with every question."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 
 
 class Counting(HashEmbedder):
-    """Counts the texts it embeds; of texts, a vector opposite to that of a question."""
+    """Counts the embedded texts; the vector of a text is the opposite of that of a question."""
 
     def __init__(self) -> None:
         super().__init__(64)
@@ -29,7 +29,7 @@ class Counting(HashEmbedder):
 
 
 def test_each_text_is_embedded_once() -> None:
-    """As a question and as a text apart, in the order asked for; none asked for is none."""
+    """Questions and texts are cached separately and returned in order; an empty list gives no vectors."""
     embedder, vectors = Counting(), RememberedVectors()
     first = vectors.of_questions(["plums", "figs", "plums"], embedder)
     again = vectors.of_questions(["figs"], embedder)
@@ -43,7 +43,7 @@ def test_each_text_is_embedded_once() -> None:
 
 
 def test_what_was_not_asked_for_longest_is_forgotten() -> None:
-    """Memory is bounded; no text is kept in words."""
+    """Memory is bounded, and no text is stored."""
     embedder, vectors = Counting(), RememberedVectors(most=2)
     for text in ("plums", "figs", "plums", "pears", "plums", "figs"):
         vectors.of_questions([text], embedder)

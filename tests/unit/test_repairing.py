@@ -1,4 +1,4 @@
-"""An unusable answer is requested again, with what was wrong with it; what it cost is counted."""
+"""An unusable answer is requested again with its faults; the cost of all attempts is counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROMPT = Prompt("colour", (PromptMessage(PromptRole.SYSTEM, "Name a colour."),),
 
 
 class Answers:
-    """Gives these answers in turn, the last again and again, and keeps the prompts; a string is outside the schema."""
+    """Returns these answers in turn, repeats the last, and records the prompts; a string does not match the schema."""
 
     name = "answers"
 
@@ -38,7 +38,7 @@ class Answers:
 
 
 def no_red(colour: Colour) -> str:
-    """What is wrong with red."""
+    """The fault of an answer with red."""
     return "red is not allowed" if colour.name == "red" else ""
 
 

@@ -1,4 +1,4 @@
-"""What a fact must tell of the memory it replaces: whatever is exact, unless it says that it was removed."""
+"""Details of a replaced memory that a fact must repeat: everything exact, unless it lists it as removed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def item(value: Decimal | str) -> Record:
 def missing(
     old: str, new: str, removed: tuple[str, ...] = (), *, names: Any = (), records: Any = (), more: Any = ()
 ) -> list[str]:
-    """What `new` does not tell of `old`; `more` are texts that count beside the narrative."""
+    """The details of `old` that `new` omits; `more` are texts that count in addition to the narrative."""
     memory = MemoryUnit("u", "b", old, FactType.WORLD, NOW, records=tuple(records))
     return untold(memory, names, told_texts(new, more, (), removed))
 
@@ -101,12 +101,12 @@ MAY = ("May",)
 def test_entities_are_named_by_one_of_their_names(
     old: str, new: str, more: list[str], names: Any, expected: list[str]
 ) -> None:
-    """Whole; and only those that the memory's own text names."""
+    """A whole name; only names in the memory's own text are required."""
     assert missing(old, new, names=names, more=more) == expected
 
 
 def test_a_value_in_words_that_nobody_was_shown_is_not_looked_for() -> None:
-    """A record words a memory in its own way; a model that sees the memory's text alone cannot tell it."""
+    """A textual value may differ from the memory's text, and a model that sees only the text cannot repeat it."""
     flight = Record(RecordKind.OTHER, "Flight LH100: 9:00")
     new = "Flight LH100 leaves at 10:00."
     assert missing("Flight LH100 leaves at 9:00.", new, ("9:00",), records=[flight]) == []
@@ -146,7 +146,7 @@ def test_values_of_records_that_hold_are_told(
     ],
 )
 def test_what_was_removed_need_not_be_told(removed: list[str], expected: list[str]) -> None:
-    """What is missing is listed once, and not beside something longer that it is part of."""
+    """A missing detail is listed once, and not if it is part of a longer one."""
     old = "Anna got 3 dogs on May 7, 2024 and read 'Dune'."
     got = missing(old, "She moved.", tuple(removed), names=[("Anna",)], records=[item("3 dogs")])
     assert sorted(got) == sorted(expected)
@@ -156,7 +156,7 @@ def test_what_was_removed_need_not_be_told(removed: list[str], expected: list[st
     st.text(alphabet=st.one_of(st.sampled_from("17.,:/-' May\u201c\u201d|"), st.characters(codec="utf-8")))
 )
 def test_any_text_tells_all_of_itself(text: str) -> None:
-    """Whatever it is made of, alone and among others."""
+    """Alone and among others, whatever the text consists of."""
     assert missing(text, text, records=[item(text)]) == []
     assert missing(text, "", (text,), records=[item(text)]) == []
 

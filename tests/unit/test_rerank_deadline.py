@@ -1,4 +1,4 @@
-"""The rerank deadline: kept where batches cost alike, overrun by less than a batch where they do not."""
+"""The rerank deadline: kept if batches cost the same, and exceeded by less than a batch otherwise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COSTS = st.lists(st.integers(1, 400), min_size=1, max_size=10)  # milliseconds o
 
 
 class Stopwatch:
-    """A clock that a reranker of known cost moves on, in place of `time`."""
+    """A clock that a reranker of known cost advances, in place of `time`."""
 
     def __init__(self, costs: list[int]) -> None:
         self.milliseconds, self.batches, self._costs = 0, 0, costs
@@ -33,7 +33,7 @@ class Stopwatch:
 
 
 def scored(watch: Stopwatch, count: int, deadline: float) -> int:
-    """How many of `count` units were scored; their scores must be those of the first so many, in order."""
+    """The number of scored units; their scores must be those of the first units, in order."""
     units = [make_unit(f"u{n}", "kayak " * (n % 7 + 1)) for n in range(count)]
     reranker = FixedReranker(lambda _, text: float(len(text)), on_call=watch.spend)
     with patch.object(rerank, "time", watch):
@@ -50,7 +50,7 @@ def scored(watch: Stopwatch, count: int, deadline: float) -> int:
     deadline=st.integers(0, 1500),
 )
 def test_with_even_batches_the_deadline_holds(cost: int, batches: int, short: int, deadline: int) -> None:
-    """Of batches that cost the same, just as many are scored as end in time, and never fewer than one."""
+    """With equal batches, exactly those that end in time are scored, at least one."""
     watch = Stopwatch([cost] * batches)
     count = batches * BATCH - short
     in_time = min(batches, max(1, deadline // cost))
@@ -60,7 +60,7 @@ def test_with_even_batches_the_deadline_holds(cost: int, batches: int, short: in
 
 @given(costs=COSTS, deadline=st.integers(0, 1500))
 def test_uneven_batches_overrun_by_less_than_one(costs: list[int], deadline: int) -> None:
-    """No batch is begun that the slowest before it says would end too late, and none is left out that would end in time."""
+    """No batch is started that would end too late at the pace of the slowest, and none is left out that would end in time."""
     watch = Stopwatch(costs)
     done = scored(watch, len(costs) * BATCH, deadline) // BATCH
     spent = list(accumulate(costs, initial=0))

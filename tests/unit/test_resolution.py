@@ -1,4 +1,4 @@
-"""Entity resolution: which names are merged, and which stay apart (paper eq. 2)."""
+"""Entity resolution: which names are merged, and which are not (paper eq. 2)."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_names_of_one_fact_are_not_spellings_of_each_other() -> None:
 
 
 def test_equation_2_by_hand() -> None:
-    """Eq. 2: 0.5 name + 0.3 co-occurrence + 0.2 recency, on numbers."""
+    """Eq. 2: 0.5 name + 0.3 co-occurrence + 0.2 recency, with numbers."""
     entity = Entity(
         "e",
         "Katarina",

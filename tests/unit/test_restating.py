@@ -1,4 +1,4 @@
-"""What pins statements down, and when one says again what another says."""
+"""Specifics of statements, and when one statement repeats another."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def fact(text: str, cosine: float, language: Language = ENGLISH) -> Fact:
     ],
 )
 def test_other_numbers_days_and_names_are_told_apart(one: str, other: str, language: Language) -> None:
-    """However alike the words are: near vectors make no difference."""
+    """However similar the words and vectors are."""
     assert told_apart(specifics(one, language), specifics(other, language))
     assert not restates(fact(one, 1.0, language), fact(other, 1.0, language), THRESHOLDS)
 
@@ -59,14 +59,14 @@ def test_other_numbers_days_and_names_are_told_apart(one: str, other: str, langu
     ],
 )
 def test_the_same_number_otherwise_written(one: str, other: str, language: Language) -> None:
-    """In words or figures, in another measure: it pins both down alike."""
+    """In words or digits, or in another unit, it connects the statements."""
     first, second = specifics(one, language), specifics(other, language)
     assert not told_apart(first, second)
     assert pinned_alike(first, second)
 
 
 def test_one_more_detail_does_not_tell_apart() -> None:
-    """What only one of them says may be left out by the other; articles are no numbers, sentence openings no names."""
+    """A detail of only one statement is ignored; articles are not numbers, and first words of sentences are not names."""
     short, long = (
         "The boat leaks.",
         "Again and again the boat leaks a bit, on Tuesday for three hours, says Hugo.",
@@ -77,7 +77,7 @@ def test_one_more_detail_does_not_tell_apart() -> None:
 
 
 def test_how_alike_facts_must_be() -> None:
-    """A quarter of the way from link to duplicate; as a link where they share a number; not at all if word for word."""
+    """A quarter of the way from link to duplicate; as a link if they share a number; not at all if they are equal."""
     plain, counted = "The boat leaks badly.", "The boat leaked three times."
     assert restates(fact(plain, 1.0), fact("It leaks a lot, the boat.", 0.68), THRESHOLDS)
     assert not restates(fact(plain, 1.0), fact("It leaks a lot, the boat.", 0.67), THRESHOLDS)
@@ -88,7 +88,7 @@ def test_how_alike_facts_must_be() -> None:
 
 @given(texts(), texts(), st.floats(-1.0, 1.0))
 def test_restating_goes_both_ways(one: str, other: str, cosine: float) -> None:
-    """Whatever the texts are, and every text restates itself."""
+    """For any texts, and every text restates itself."""
     first, second = fact(one, 1.0), fact(other, cosine)
     assert restates(first, second, THRESHOLDS) == restates(second, first, THRESHOLDS)
     assert restates(first, fact(one, 0.0), THRESHOLDS)

@@ -23,7 +23,7 @@ IDS = {message["id"] for session in SESSIONS.values() for message in session["me
 
 
 def test_sessions_are_ordered_and_their_turns_identified() -> None:
-    """The example can be retained as it stands: unique ids, two speakers, rising dates."""
+    """The example can be retained unchanged: unique ids, two speakers, increasing dates."""
     dates = [datetime.fromisoformat(session["date"]) for session in SESSIONS.values()]
     turns = [message for session in SESSIONS.values() for message in session["messages"]]
     assert dates == sorted(set(dates))
@@ -33,7 +33,7 @@ def test_sessions_are_ordered_and_their_turns_identified() -> None:
 
 @every_row("line", FACTS, ids=lambda line: f"session {line['session']}")
 def test_facts_fit_the_schema_and_their_session(line: dict[str, Any]) -> None:
-    """Each fact validates, cites turns of its own session, and points only at facts beside it."""
+    """Each fact is valid, cites turns of its own session, and refers only to facts of it."""
     session = SESSIONS[line["session"]]
     facts = [ExtractedFact.model_validate(fact) for fact in line["facts"]]
     assert line["session_date"] == session["date"]
@@ -61,7 +61,7 @@ def test_fields_are_those_of_the_schema() -> None:
 
 
 def test_there_is_a_chain_of_causes() -> None:
-    """A because B because C is in the data for the graph channel to follow."""
+    """The data contain A because B because C for the graph channel."""
     chains = [
         target
         for line in FACTS
@@ -73,7 +73,7 @@ def test_there_is_a_chain_of_causes() -> None:
 
 
 def test_questions_stand_on_messages_that_exist() -> None:
-    """Every channel has a question, and each answer's evidence is in the conversation."""
+    """Every channel has a question, and the evidence of each answer is in the conversation."""
     questions = QUESTIONS["questions"]
     assert {question["shows"] for question in questions} == {"semantic", "keyword", "graph", "temporal"}
     assert all(set(question["evidence"]) <= IDS for question in questions)

@@ -16,7 +16,7 @@ WORDS = "The kayak lies in the shed."
 
 
 def shed(name: str) -> str:
-    """Where a boat lies."""
+    """The place of a boat."""
     return f"{name}: in the shed"
 
 

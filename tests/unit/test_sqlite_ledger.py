@@ -48,7 +48,7 @@ from hindsight_integrations.model.writes import CategoryWrite
 
 
 def opened_with(path: Path | str, *unit_ids: str) -> Ledger:
-    """A ledger in `path` holding plain units of these ids."""
+    """A ledger in `path` with plain units of these ids."""
     ledger = Ledger.open(path)
     revision = ledger.create_bank(BANK).revision
     commit(ledger, make_write_set(revision, units=make_units(*unit_ids)))
@@ -78,7 +78,7 @@ def test_read_only_creates_nothing(tmp_path: Path) -> None:
 
 
 def test_a_file_is_not_a_data_directory(tmp_path: Path) -> None:
-    """Pointing the engine at a file, or below one, is refused with a clear word, not a traceback of the OS."""
+    """A file, or a path below one, is rejected with a clear error instead of the operating system's."""
     file = tmp_path / "notes.txt"
     file.write_text("mine")
     for path in (file, file / "below"):
@@ -144,7 +144,7 @@ def test_records_are_found_by_index(tmp_path: Path) -> None:
 
 
 def test_damage_is_found_on_every_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checksums are compared some units at a time, to the last."""
+    """Checksums are compared in pages, to the last unit."""
     monkeypatch.setattr("hindsight_integrations.ledger.checksums._PAGE", 2)
     ledger = opened_with(tmp_path, *(f"u{number}" for number in range(5)))
     assert (ledger.units.damaged(BANK), ledger.units.damaged_vectors(BANK)) == ((), ())
@@ -155,7 +155,7 @@ def test_damage_is_found_on_every_page(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_what_changes_a_damaged_unit_does_not_vouch_for_it(tmp_path: Path) -> None:
-    """Closing, restoring and embedding anew leave damage to be seen; an edit of something else is refused."""
+    """After closing, restoring and embedding again the damage is still detected; an edit of another field is rejected."""
     ledger = opened_with(tmp_path, "u1", "u2")
     with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
         raw.execute("UPDATE units SET text = 'something else' WHERE unit_id = 'u1'")
@@ -171,7 +171,7 @@ def test_what_changes_a_damaged_unit_does_not_vouch_for_it(tmp_path: Path) -> No
 
 
 def test_the_mark_keeps_the_last_64_transactions(tmp_path: Path) -> None:
-    """The ring turns over; its newest mark is where the ledger stands, and a disk that takes no mark stops no commit."""
+    """The ring wraps around; its newest mark is the ledger's state, and a disk that rejects a mark prevents no commit."""
     ledger = opened_with(tmp_path, "u0")
     for number in range(1, 100):
         commit(ledger, make_write_set(number, units=make_units(f"u{number}")))
@@ -197,7 +197,7 @@ def test_a_mark_that_cannot_be_written_stops_no_commit(
 
 
 def test_a_unit_is_sound_whatever_numbers_it_came_with(tmp_path: Path) -> None:
-    """A column gives back 1.0 for 1, and a checksum is of what it gives back."""
+    """A column returns 1.0 for 1, and checksums are computed from returned values."""
     ledger = Ledger.open(tmp_path)
     ledger.create_bank(BANK)
     units = [
@@ -256,7 +256,7 @@ def test_every_ledger_has_an_id_of_its_own(tmp_path: Path) -> None:
 def test_a_directory_of_a_development_version_is_refused_by_name(
     tmp_path: Path, version: int, how: dict[str, Any]
 ) -> None:
-    """The error says which version wrote it, what this one reads and what to do; the file stays as it is, its lock free."""
+    """The error names the version that wrote it, the supported version and a remedy; the file stays unchanged and unlocked."""
     opened_with(tmp_path, "u1").close()
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as raw:
         raw.execute(f"PRAGMA application_id = {DEVELOPMENT_ID}")
@@ -278,7 +278,7 @@ def test_a_directory_of_a_development_version_is_refused_by_name(
 
 
 def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
-    """A directory written by a newer release asks for an upgrade instead of being damaged, and is not left locked."""
+    """A directory of a newer release asks for an upgrade, is not damaged, and is not left locked."""
     opened_with(tmp_path, "u1").close()
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as raw:
         raw.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
@@ -309,7 +309,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_ledger_locked_by_a_foreign_tool_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If some database tool holds the file, a write ends in LedgerBusy after the timeout and can be repeated."""
+    """If another tool holds the file, a write raises LedgerBusy after the timeout and can be repeated."""
     monkeypatch.setattr("hindsight_integrations.ledger.databases.BUSY_MILLISECONDS", 20)
     ledger = opened_with(tmp_path, "u1")
     raw = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)
@@ -341,7 +341,7 @@ def test_row_ids_of_erased_units_are_not_given_again(tmp_path: Path) -> None:
 
 
 def test_text_that_is_not_unicode_is_refused_whole() -> None:
-    """A lone surrogate from a broken decoder is reported as such, and the rest of its write set is not kept."""
+    """The error reports a lone surrogate from a broken decoder, and the rest of its write set is not stored."""
     ledger = Ledger.open(":memory:")
     ledger.create_bank(BANK)
     broken = with_vector(make_unit("u2", "bad \ud800 text"))
@@ -354,7 +354,7 @@ def test_text_that_is_not_unicode_is_refused_whole() -> None:
 
 
 def test_a_long_bank_reads_in_one_go_whatever_the_number_of_ids(tmp_path: Path) -> None:
-    """Asking for thousands of units or names at once meets no limit of the database."""
+    """A query for thousands of units or names meets no limit of the database."""
     ledger = opened_with(tmp_path, *[f"u{number}" for number in range(2500)])
     ids = np.arange(40_000)
     assert len(ledger.units.get(BANK, ids)) == 2500
@@ -393,7 +393,7 @@ def test_scrubbing_says_what_became_of_it(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_another_program_cannot_write_while_a_decision_is_made(tmp_path: Path) -> None:
-    """From the first read of a transaction to its commit no other connection gets the file for writing."""
+    """From the first read of a transaction to its commit no other connection can write to the file."""
     ledger = opened_with(tmp_path, "u1")
     raw = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None, timeout=0)
     with ledger.transaction(BANK) as transaction:

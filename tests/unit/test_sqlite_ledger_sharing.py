@@ -1,4 +1,4 @@
-"""The SQLite ledger between processes and threads: its lock, its readers, and sudden death."""
+"""The SQLite ledger with several processes and threads: its lock, its readers, and kills."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hindsight_integrations.ledger.ledger import Ledger
 
 
 def opened_with(path: Path, *unit_ids: str) -> Ledger:
-    """A ledger in `path` holding plain units of these ids."""
+    """A ledger in `path` with plain units of these ids."""
     ledger = Ledger.open(path)
     revision = ledger.create_bank(BANK).revision
     commit(ledger, make_write_set(revision, units=make_units(*unit_ids)))
@@ -28,13 +28,13 @@ def opened_with(path: Path, *unit_ids: str) -> Ledger:
 
 
 def run(script: str, *arguments: object) -> subprocess.Popen[str]:
-    """A Python process running `script`, its output readable."""
+    """A Python process that runs `script`, with readable output."""
     command = [sys.executable, "-c", script, *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 def test_a_second_open_here_names_this_process(tmp_path: Path) -> None:
-    """Opening a directory twice in one program is refused with the program's own pid, until it is closed."""
+    """Opening a directory twice in one program is rejected with the program's own pid, until it is closed."""
     first = Ledger.open(tmp_path)
     with pytest.raises(LedgerBusy, match=str(os.getpid())):
         Ledger.open(tmp_path)
@@ -53,7 +53,7 @@ sys.stdin.read()
 
 
 def test_another_process_is_named_and_its_lock_dies_with_it(tmp_path: Path) -> None:
-    """A directory in use elsewhere names the process to stop; once that is killed the directory is free."""
+    """The error for a directory in use elsewhere names the process; after a kill the directory is free."""
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
@@ -80,7 +80,7 @@ time.sleep(60)
 
 
 def test_a_killed_owner_frees_the_directory_though_its_child_lives(tmp_path: Path) -> None:
-    """A worker that outlives the process it was forked from does not keep the directory locked."""
+    """A child process that survives its parent does not keep the directory locked."""
     command = [sys.executable, "-c", FORKER, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
@@ -95,7 +95,7 @@ def test_a_killed_owner_frees_the_directory_though_its_child_lives(tmp_path: Pat
 
 
 def test_a_forked_child_does_not_hold_the_lock(tmp_path: Path) -> None:
-    """A worker forked while the ledger is open cannot keep the directory locked after its parent closed it."""
+    """A worker forked while the ledger is open does not keep the directory locked after its parent closed it."""
     ledger = Ledger.open(tmp_path)
     context = multiprocessing.get_context("fork")
     leave = context.Event()
@@ -109,7 +109,7 @@ def test_a_forked_child_does_not_hold_the_lock(tmp_path: Path) -> None:
 
 
 def test_a_reader_needs_no_lock_and_writes_nothing(tmp_path: Path) -> None:
-    """A second process may look on while the first writes, sees its commits, and cannot change a thing."""
+    """A second process can read while the first writes, sees its commits, and cannot write."""
     writer = opened_with(tmp_path, "u1")
     reader = Ledger.open(tmp_path, read_only=True)
     commit(writer, make_write_set(1, units=make_units("u2")))
@@ -125,7 +125,7 @@ def test_a_reader_needs_no_lock_and_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_engines_in_memory_do_not_see_each_other() -> None:
-    """Two in-memory engines in one program are strangers."""
+    """Two in-memory engines in one program are independent."""
     one, two = Ledger.open(":memory:"), Ledger.open(":memory:")
     one.create_bank(BANK)
     assert two.banks() == []
@@ -134,7 +134,7 @@ def test_engines_in_memory_do_not_see_each_other() -> None:
 
 
 def half_commits_seen(ledger: Ledger, done: threading.Event) -> list[tuple[int, ...]]:
-    """Read until `done`, then once more; the sizes of every read that was no whole number of five-unit commits."""
+    """Read until `done`, then once more; return the sizes of every read that is not a whole number of five-unit commits."""
     halves: list[tuple[int, ...]] = []
     while True:
         last = done.is_set()
@@ -149,7 +149,7 @@ def half_commits_seen(ledger: Ledger, done: threading.Event) -> list[tuple[int, 
 
 @pytest.mark.parametrize("where", ["disk", "memory"])
 def test_readers_see_whole_commits_while_one_writes(tmp_path: Path, where: str) -> None:
-    """Recall from four threads during retain never fails and never sees half of a retain."""
+    """Recalls in four threads during retains never fail and never see half of a retain."""
     ledger = Ledger.open(tmp_path if where == "disk" else ":memory:")
     ledger.create_bank(BANK)
     done = threading.Event()
@@ -171,7 +171,7 @@ def test_readers_see_whole_commits_while_one_writes(tmp_path: Path, where: str) 
 
 
 def test_database_of_finished_threads_are_not_kept(tmp_path: Path) -> None:
-    """A server that reads from ever new threads does not run out of file handles."""
+    """A server that reads in ever new threads does not run out of file handles."""
     ledger = opened_with(tmp_path, "u1")
 
     def handles() -> int:
@@ -191,7 +191,7 @@ def test_database_of_finished_threads_are_not_kept(tmp_path: Path) -> None:
 
 
 def test_closing_reaches_the_readers_of_other_threads(tmp_path: Path) -> None:
-    """After close, a thread that read before gets EngineClosed, not a crash."""
+    """After close, a thread that has read before gets EngineClosed, not a crash."""
     ledger = opened_with(tmp_path, "u1")
     started, closed, met = threading.Event(), threading.Event(), list[type[BaseException]]()
 
@@ -228,7 +228,7 @@ while True:
 
 
 def test_a_kill_leaves_whole_commits_only(tmp_path: Path) -> None:
-    """After kill -9 in the middle of writing, every acknowledged retain is there and none is there by half."""
+    """After kill -9 during writes, every acknowledged retain is complete and no other is partly stored."""
     for acknowledged_to_wait_for in (3, 11):
         with run(COMMITTER, tmp_path) as committer:
             assert committer.stdout is not None

@@ -1,4 +1,4 @@
-"""Tasks in a ledger file: taken over by who opens the file, and found by index."""
+"""Tasks in a ledger file: taken over by the process that opens the file, and found by index."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def clock() -> FrozenClock:
 
 
 def test_opening_ends_all_leases(tmp_path: Path, clock: FrozenClock) -> None:
-    """A task whose process was killed is due at once in the next, behind what is due already; the attempt stays counted."""
+    """A task whose process was killed is due at once in the next, after tasks that are due already; the attempt counts."""
     tasks = (TaskWrite(TaskKind.EXTRACT_QUEUED, text) for text in ("kills", "sound"))
     ledger = opened_with(tmp_path, clock, *tasks)
     killing = ledger.tasks.lease(KINDS, lasting=HOUR)
@@ -55,7 +55,7 @@ def test_opening_ends_all_leases(tmp_path: Path, clock: FrozenClock) -> None:
 def test_the_next_task_is_found_by_index(
     tmp_path: Path, clock: FrozenClock, bank: str | None, *, early: bool
 ) -> None:
-    """However many tasks wait, rest or are done, in however many banks, leasing one and knowing the next reads no table."""
+    """However many tasks wait, are delayed or done, in however many banks, leasing one and finding the next due time scan no table."""
     ledger = opened_with(tmp_path, clock, TaskWrite(TaskKind.OBSERVE, "{}", key="a"))
     statements: list[str] = []
     with ledger._database.writing() as writer:

@@ -1,4 +1,4 @@
-"""When an event happens of which somebody tells without a year: behind a verb of the past in the past, else ahead, in doubt never."""
+"""The time of an event without a year: with a past-tense verb in the past, else in the future; in doubt there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which messages of a user only ask, and what an agent's sentences state: a table written before the rules were run."""
+"""User messages that only ask, and the statements in an agent's sentences: a table written before the rules were run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A streamed answer: the line with the sources is never shown, however the text is split; everything else is."""
+"""A streamed answer: the line with the sources is never shown, however the text is split; all other text is."""
 
 from __future__ import annotations
 

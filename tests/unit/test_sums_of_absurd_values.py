@@ -1,4 +1,4 @@
-"""Sums of absurd values are exact or not told at all."""
+"""Sums of extreme values are exact or omitted."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ from hindsight_integrations.model.aggregates import exact_sum
     ],
 )
 def test_no_digit_of_a_sum_is_lost(values: list[str], total: str | None) -> None:
-    """A huge value beside cents keeps the cents; where that would take hundreds of digits there is no sum."""
+    """A huge value and cents keep the cents; if that takes hundreds of digits there is no sum."""
     found = exact_sum([Decimal(value) for value in values])
     assert found == (None if total is None else Decimal(total))

@@ -95,7 +95,7 @@ def test_groups_combine_as_logic_says(group: TagGroup, passing: set[str]) -> Non
 
 
 def test_a_list_of_groups_must_all_hold() -> None:
-    """Two groups in a list are their `and`; no group lets everything through, an empty bank gives an empty mask."""
+    """Two groups in a list are combined by `and`; no group selects everything, and an empty bank gives an empty mask."""
     bank = units("", "a", "b", "ab")
     assert in_groups(bank, [A, B]).tolist() == [False, False, False, True]
     assert in_groups(bank, []).tolist() == [True] * 4
@@ -126,7 +126,7 @@ def depth(group: Any) -> int:
 
 
 def truth(own: frozenset[str], group: Any) -> bool:
-    """The JSON form read off literally."""
+    """A direct evaluation of the JSON form."""
     if "tags" in group:
         return bool(tagged(units("".join(own)), group["tags"], group["match"])[0])
     if "not" in group:
@@ -138,14 +138,14 @@ def truth(own: frozenset[str], group: Any) -> bool:
 
 @given(nested, st.frozensets(st.sampled_from("abc")))
 def test_the_json_form_means_what_it_says(group: Any, own: frozenset[str]) -> None:
-    """Checked and typed, a nested condition selects what its JSON form says, and typed values stay as they are."""
+    """A validated nested condition selects what its JSON form says, and typed values stay unchanged."""
     (checked,) = checked_tag_groups([group])
     assert group_selects(own, checked) == truth(own, group)
     assert checked_tag_groups([checked]) == checked_tag_groups(checked) == (checked,)
 
 
 def test_a_leaf_is_strict_unless_it_says_otherwise() -> None:
-    """Without a mode a leaf is any_strict, as upstream; tags are cleaned and sorted."""
+    """Without a mode a leaf is any_strict, as in the Hindsight server; tags are cleaned and sorted."""
     assert checked_tag_groups({"tags": ["b ", "a", "b"]}) == (TagLeaf(("a", "b"), TagsMatch.ANY_STRICT),)
     assert checked_tag_groups([]) == ()
 

@@ -46,7 +46,7 @@ def test_a_task_about_nothing_else_goes() -> None:
 
 
 def test_the_words_of_another_conversation_or_document_stay() -> None:
-    """Only where the erased unit was said is a longer text with its words a trace; elsewhere it must be the whole text."""
+    """A longer text that contains the words is erased only in the erased unit's conversation; elsewhere the whole text must be equal."""
     said = [{"text": "Tea. And a biscuit.", "speaker": "Bob", "timestamp": at(5).isoformat(), "id": "m2"}]
     talk, document = payload(messages=said), payload(messages=said, document_id="d1", thread="")
     elsewhere: dict[str, Any] = {"threads": frozenset({"u", ""}), "documents": frozenset({"d10", "d"})}
@@ -70,7 +70,7 @@ def test_messages_without_a_thread_are_not_one_conversation() -> None:
 
 
 def test_of_what_is_older_only_the_tagged_goes() -> None:
-    """Tags beside a time choose among the waiting passages too."""
+    """Tags in addition to a time also filter waiting passages."""
     until, tagged = Interval(at(0), at(6)), payload(tags=["diary", "old"])
     assert without(tagged, traces(window=until, tags=frozenset({"diary"}))) is None
     for other in (tagged, payload()):

@@ -21,7 +21,8 @@ KINDS = (TaskKind.OBSERVE,)
 BANKS = ("one", "two")
 SECOND = timedelta(seconds=1)
 
-# Most of what is drawn is about one task of one bank: what matters happens to the same task at several moments.
+# Most operations concern one task of one bank, because the interesting cases happen to the same task at
+# several times.
 BANK, HELD = st.sampled_from(["one", "one", "one", "two"]), st.sampled_from([0, 0, 1])
 DELAYS = st.sampled_from([0, 5, 60])
 ENQUEUE = st.tuples(st.just("enqueue"), BANK, st.sampled_from(["a", "a", "b", ""]), DELAYS)

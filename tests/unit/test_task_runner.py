@@ -63,7 +63,7 @@ class Engine:
 
     @property
     def services(self) -> Services:
-        """What the runner uses of the services: the ledger and the threads."""
+        """The services that the runner uses: the ledger and the threads."""
         return cast("Services", self)
 
     def enqueue(self, *payloads: str) -> None:

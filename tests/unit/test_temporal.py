@@ -85,7 +85,7 @@ def test_the_mask_is_interval_overlap(start: int, length: int) -> None:
 
 @given(start=MOMENT, length=st.integers(1, 1_000))
 def test_scores_stay_in_range_and_mirror(start: int, length: int) -> None:
-    """In [0, 1], at least 0.5 inside, and as far before the middle as after it counts the same."""
+    """Scores are in [0, 1], at least 0.5 inside, and equal at equal distances before and after the middle."""
     starts, ends = np.array([start, 3_000 - start - length]), np.array([start + length, 3_000 - start])
     scores = temporal_score(starts, ends, ASKED)
     assert 0.0 <= scores[0] == scores[1] <= 1.0
@@ -94,7 +94,7 @@ def test_scores_stay_in_range_and_mirror(start: int, length: int) -> None:
 
 @given(spans=st.lists(st.tuples(st.booleans(), MOMENT, MOMENT), max_size=12))
 def test_occurrence_matches_always_come_first(spans: list[tuple[bool, int, int]]) -> None:
-    """No mention outranks an occurrence, scores never rise down the list, and only the window's units are in it."""
+    """No mention outranks an occurrence, scores do not increase down the list, and only the window's units are in it."""
     starts = np.array([start if dated else UNDATED for dated, start, _ in spans], np.int64)
     ends = np.where(starts == UNDATED, UNDATED, starts + 10)
     mentioned = np.array([moment for _, _, moment in spans], np.int64)

@@ -1,4 +1,4 @@
-"""Time expressions: which window a question or a statement names, and which texts name none."""
+"""Time expressions: the window of a question or a statement, and texts without one."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ AUGUST = datetime(2026, 8, 12, 10, tzinfo=UTC)  # a Wednesday
 JANUARY = datetime(2025, 1, 15, 10, tzinfo=UTC)  # a Wednesday
 MARCH = datetime(2025, 3, 2, 10, tzinfo=UTC)  # a Sunday
 
-# Phrase, first and last day of its window by the conventions of tests/unit/time_table/README.md. How often a new question
-# is read right is measured by the tables there; these rows say which phrase broke. Read twice (test_time_families.py).
+# Phrase, first and last day of its window by the conventions of tests/unit/time_table/README.md. The tables
+# there measure
 FROM_AUGUST = [
     ("last spring", "2026-03-01", "2026-05-31"),
     ("spring 2024", "2024-03-01", "2024-05-31"),
@@ -353,13 +353,13 @@ def test_phrases_that_other_parsers_get_wrong(phrase: str, first: str, last: str
 
 @every_row(("phrase", "first", "last"), FROM_JANUARY)
 def test_phrases_count_from_the_reference(phrase: str, first: str, last: str) -> None:
-    """A time expression means the days a calendar shows, seen from the moment of the question."""
+    """A time expression means the calendar days relative to the time of the question."""
     assert days(find_window(phrase, JANUARY, rules=TIME_RULES)) == (first, last)
 
 
 @every_row(("phrase", "start", "end"), HOURS)
 def test_parts_of_a_day_are_hours(phrase: str, start: str, end: str) -> None:
-    """Asking about last night does not search the whole of yesterday."""
+    """A question about last night does not search the whole of yesterday."""
     window = find_window(phrase, JANUARY, rules=TIME_RULES)
     assert window is not None
     assert (window.interval.start, window.interval.end) == (
@@ -370,24 +370,24 @@ def test_parts_of_a_day_are_hours(phrase: str, start: str, end: str) -> None:
 
 @every_row("text", DATELESS)
 def test_names_numbers_and_impossible_dates_are_no_time(text: str) -> None:
-    """A question without a date is not narrowed to some window by a name or a number in it."""
+    """A name or a number in a question without a date gives no window."""
     assert find_window(text, JANUARY, rules=TIME_RULES) is None
 
 
 @every_row(("text", "first", "last"), STATEMENTS)
 def test_statements_date_their_event(text: str, first: str, last: str) -> None:
-    """What is announced lies ahead, what is told lies behind, and the first time named counts."""
+    """Announced events are in the future, reported ones in the past, and the first time counts."""
     assert days(find_event_time(text, MARCH, rules=TIME_RULES)) == (first, last)
 
 
 @every_row("text", UNDATED_STATEMENTS)
 def test_statements_without_an_event_time(text: str) -> None:
-    """A habit, a greeting, a duration or an open end gives a memory no false date."""
+    """A habit, a greeting, a duration or an open end gives a memory no date."""
     assert find_event_time(text, MARCH, rules=TIME_RULES) is None
 
 
 def test_a_number_beside_a_date_does_not_hide_it() -> None:
-    """A port number in the question does not stop the date from being found."""
+    """A port number in the question does not hide the date."""
     friday = datetime(2026, 8, 7, 9, tzinfo=UTC)
     assert days(find_window("port 9077 and also last Tuesday", friday, rules=TIME_RULES)) == (
         "2026-08-04",
@@ -396,13 +396,13 @@ def test_a_number_beside_a_date_does_not_hide_it() -> None:
 
 
 def test_the_narrowest_of_several_times_wins() -> None:
-    """A day in the question is more use to a search than the year beside it."""
+    """A day in the question is more useful for a search than the year next to it."""
     text = "What did she say on 7 March 2023 about her plans for 2024?"
     assert days(find_window(text, JANUARY, rules=TIME_RULES)) == ("2023-03-07", "2023-03-07")
 
 
 def test_window_tells_phrase_place_and_granule() -> None:
-    """The words a window was read from can be shown to the user, or cut out of the question."""
+    """The phrase of a window can be shown to the user, or removed from the question."""
     text = "What did Nora plant in early May, near the shed?"
     window = find_window(text, JANUARY, rules=TIME_RULES)
     assert window is not None
@@ -411,7 +411,7 @@ def test_window_tells_phrase_place_and_granule() -> None:
 
 
 def test_days_are_those_of_the_zone() -> None:
-    """Yesterday in New York begins at New York's midnight, not at Greenwich's."""
+    """Yesterday in New York begins at midnight in New York, not in Greenwich."""
     window = find_window(
         "yesterday", datetime(2025, 1, 15, 2, tzinfo=UTC), ZoneInfo("America/New_York"), rules=TIME_RULES
     )
@@ -421,7 +421,7 @@ def test_days_are_those_of_the_zone() -> None:
 
 
 def test_typographic_quotes_and_dashes_read_like_plain_ones() -> None:
-    """Text pasted from a word processor means the same."""
+    """Text pasted from a word processor has the same meaning."""
     assert days(find_window("New Year\u2019s Eve 2023", JANUARY, rules=TIME_RULES)) == (
         "2023-12-31",
         "2023-12-31",
@@ -488,7 +488,7 @@ _WORDS = st.sampled_from(
 @example("early " * 300)
 @settings(max_examples=40, deadline=None)
 def test_no_text_makes_it_raise(text: str) -> None:
-    """Whatever a user types, recall and retain go on, and a window found is never empty."""
+    """Whatever a user types, recall and retain work, and a window is never empty."""
     for reference in (AUGUST, datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)):
         for window in (
             found(text, reference, rules=language.times)

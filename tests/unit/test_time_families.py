@@ -1,8 +1,8 @@
-"""Families of time expressions beyond the gold table: registers, orders, anchors, tenses; and what only looks like one.
+"""Families of time expressions beyond the gold table: registers, orders, anchors, tenses; and phrases that only look like times.
 
-Each dated row was read a second time by somebody who saw neither the grammar nor the window: of 495 here and in
-test_time_expressions.py the 442 that the conventions decide all agreed; where they leave a choice open, the 28 rows that
-were read otherwise are gone.
+Each dated row was read a second time by somebody who saw neither the grammar nor the window. Of the 495 rows
+here and in test_time_expressions.py, the 442 for which the conventions are clear all agreed; 28 rows that
+were read differently where the conventions leave a choice were removed.
 """
 
 from __future__ import annotations

@@ -287,7 +287,7 @@ DATELESS = [
 
 @every_row(("text", "first", "last"), DATED)
 def test_a_german_question_is_narrowed_to_the_days_it_names(text: str, first: str, last: str) -> None:
-    """With umlauts, with an e behind the vowel, or without either."""
+    """With umlauts, with an e after the vowel, or without either."""
     with_e = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
     for spelling in (text, text.translate(with_e), text.translate(str.maketrans("äöü", "aou"))):
         window = find_window(spelling, JUNE, rules=TIME_RULES)
@@ -298,7 +298,7 @@ def test_a_german_question_is_narrowed_to_the_days_it_names(text: str, first: st
 
 @every_row("text", DATELESS)
 def test_a_german_question_without_a_time_gets_no_window(text: str) -> None:
-    """Habits, names, titles, quantities, durations and impossible dates are no time."""
+    """Habits, names, titles, quantities, durations and impossible dates are not times."""
     assert find_window(text, JUNE, rules=TIME_RULES) is None
 
 
@@ -312,7 +312,7 @@ def test_a_german_question_without_a_time_gets_no_window(text: str) -> None:
     ],
 )
 def test_german_statements_date_their_event(text: str, day: str) -> None:
-    """What was retained lies where its words say: behind, or ahead where they announce."""
+    """The event is in the past, or in the future if the statement announces it."""
     window = find_event_time(text, JUNE, rules=TIME_RULES)
     assert window is not None
     assert window.interval.start.date().isoformat() == day

@@ -60,7 +60,7 @@ NO_TIMES = [
 
 @every_row(("text", "first", "last"), ROWS)
 def test_german_questions(text: str, first: str, last: str) -> None:
-    """A German question is narrowed to the days it names."""
+    """A German question is restricted to the days it names."""
     window = find_window(text, JUNE, rules=TIME_RULES)
     assert window is not None
     end = window.interval.end - timedelta(microseconds=1)
@@ -69,7 +69,7 @@ def test_german_questions(text: str, first: str, last: str) -> None:
 
 @every_row("text", NO_TIMES)
 def test_german_questions_without_a_time(text: str) -> None:
-    """Habits, names, quantities and impossible dates are no time in German either."""
+    """Habits, names, quantities and impossible dates are not times in German either."""
     assert find_window(text, JUNE, rules=TIME_RULES) is None
 
 
@@ -81,7 +81,7 @@ def test_a_part_of_the_day_is_hours() -> None:
 
 
 def test_statements_date_their_event_in_german() -> None:
-    """What was retained in German lies where its words say."""
+    """The event of a German statement is dated by its words."""
     window = find_event_time("Gestern habe ich Tomaten gepflanzt.", JUNE, rules=TIME_RULES)
     assert window is not None
     assert window.interval.start == datetime(2024, 6, 11, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Time normalisation: what extraction wrote about time becomes intervals and readable text."""
+"""Time normalisation: extracted times become intervals and readable text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _utc(
 def test_dates_keep_the_coarseness_they_were_written_in(
     text: str, parts: tuple[int, ...], granule: Granule
 ) -> None:
-    """As in: "2023" is a year, not the first of January."""
+    """ "2023" is a year, not the first of January."""
     parsed = parse_moment(text)
     assert parsed is not None
     assert parsed[0].replace(tzinfo=UTC) == _utc(*parts)
@@ -55,7 +55,7 @@ def test_dates_keep_the_coarseness_they_were_written_in(
 
 
 def test_a_date_before_time_began_is_no_date() -> None:
-    """The first of January of year 1, in a zone where UTC is still in year 0, is left out instead of failing the retain."""
+    """The first of January of year 1, in a zone where UTC is still in year 0, is dropped instead of failing the retain."""
     assert occurrence("0001-01-01", None, ZoneInfo("Asia/Tokyo")) is None
     assert occurrence("0001-01-01", None, UTC) is not None
 
@@ -78,19 +78,19 @@ def test_what_is_no_date_is_none(text: str) -> None:
 def test_an_occurrence_covers_its_granules(
     start: str, end: str | None, first: tuple[int, ...], after: tuple[int, ...]
 ) -> None:
-    """Something of June 2023 is found by a question about any day of that June, and by none of July."""
+    """An event in June 2023 is found by a question about any day of June, and about none of July."""
     assert occurrence(start, end, UTC) == Interval(_utc(*first), _utc(*after))
 
 
 @pytest.mark.parametrize("end", [None, "2022-01-01", "later"])
 def test_a_missing_or_mistaken_end_leaves_the_start(end: str | None) -> None:
-    """A fact without a usable end lasts as long as its start says, never until now."""
+    """A fact without a valid end has the length of its start's precision; it does not last until now."""
     assert occurrence("2023-05-07", end, UTC) == Interval(_utc(2023, 5, 7), _utc(2023, 5, 8))
 
 
 @pytest.mark.parametrize("start", [None, "", "unknown"])
 def test_no_start_is_no_occurrence(start: str | None) -> None:
-    """A fact whose date cannot be read has no time of its own."""
+    """A fact with an unreadable date has no time."""
     assert occurrence(start, None, UTC) is None
 
 
@@ -110,14 +110,14 @@ def test_days_are_those_of_the_bank_zone() -> None:
     ],
 )
 def test_times_are_readable_at_their_own_coarseness(start: str, end: str | None, words: str) -> None:
-    """The text that is embedded names a month as a month and a day with its weekday."""
+    """The embedded text names a month as a month and a day with its weekday."""
     occurred = occurrence(start, end, UTC)
     assert occurred is not None
     assert readable_time(occurred, MENTIONED) == words
 
 
 def test_embedding_text_is_the_papers_example() -> None:
-    """Earlier paper 2.3.2: the embedded text carries the time in brackets behind the stored text."""
+    """Earlier paper 2.3.2: the embedded text has the time in brackets after the stored text."""
     text = embedding_text("Alice started working at Google", occurrence("2023-11", None, UTC), MENTIONED)
     assert text == "Alice started working at Google (happened in November 2023)"
 
@@ -130,7 +130,7 @@ def test_embedding_text_is_the_papers_example() -> None:
 )
 @settings(max_examples=40, deadline=None)
 def test_written_bounds_read_back_exactly(first: date, length: int, zone_name: str, second: int) -> None:
-    """What the model-free extractor writes about time means the same instants when it is read."""
+    """Times written by the model-free extractor are read back as the same instants."""
     zone = ZoneInfo(zone_name)
     start = datetime.combine(first, datetime.min.time(), zone).astimezone(UTC) + timedelta(seconds=second)
     interval = Interval(start, start + timedelta(hours=length))

@@ -51,7 +51,7 @@ def language(pattern: str, build: Build) -> TimeRules:
 def test_a_rule_without_a_group_its_meaning_reads_is_refused(
     pattern: str, build: Build, meaning: str, group: str
 ) -> None:
-    """The error names the language, the rule, the meaning and the group, so that its author finds it at once."""
+    """The error names the language, the rule, the meaning and the group."""
     with pytest.raises(InvalidRule) as refused:
         language(pattern, build)
     message = str(refused.value)

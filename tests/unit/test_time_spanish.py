@@ -360,7 +360,7 @@ DATELESS = [
 
 @every_row(("text", "first", "last"), DATED)
 def test_a_spanish_question_is_narrowed_to_the_days_it_names(text: str, first: str, last: str) -> None:
-    """With its accents or without them."""
+    """With accents or without them."""
     folded = text.translate(str.maketrans("áéíóúñ¿", "aeioun "))
     for spelling in (text, folded) if "ré" not in text and "emos" not in text else (text,):
         window = find_window(spelling, JUNE, rules=TIME_RULES)
@@ -371,7 +371,7 @@ def test_a_spanish_question_is_narrowed_to_the_days_it_names(text: str, first: s
 
 @every_row("text", DATELESS)
 def test_a_spanish_question_without_a_time_gets_no_window(text: str) -> None:
-    """Habits, names, titles, quantities, durations and impossible dates are no time."""
+    """Habits, names, titles, quantities, durations and impossible dates are not times."""
     assert find_window(text, JUNE, rules=TIME_RULES) is None
 
 
@@ -386,7 +386,7 @@ def test_a_spanish_question_without_a_time_gets_no_window(text: str) -> None:
     ],
 )
 def test_spanish_statements_date_their_event(text: str, day: str) -> None:
-    """What was retained lies where its words say: behind, or ahead where they announce."""
+    """The event is in the past, or in the future if the statement announces it."""
     window = find_event_time(text, JUNE, rules=TIME_RULES)
     assert window is not None
     assert window.interval.start.date().isoformat() == day

@@ -1,4 +1,4 @@
-"""The gold tables of time expressions (tests/unit/time_table/README.md), written blind before the grammars were fitted."""
+"""The gold tables of time expressions (tests/unit/time_table/README.md), written before the grammars were fitted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TABLE = Path(__file__).parent / "time_table"
 FOLDERS = {  # by id, as "de/titles"; a table outside a language's folder is English
     file.parent.relative_to(TABLE).as_posix(): file.parent for file in sorted(TABLE.rglob("dated.jsonl"))
 }
-LIMITS = {  # least share exact, most false alarms, of tables that are not read without a fault
+LIMITS = {  # minimum share of exact rows and maximum share of false alarms, of tables with faults
     "es/second_blind": (0.98, 0.02),
     "es/third_blind": (0.97, 0.0),
     "de/second_blind": (0.99, 0.02),
@@ -26,7 +26,7 @@ LIMITS = {  # least share exact, most false alarms, of tables that are not read 
     "titles": (0.96, 0.03),
     "es/titles": (0.91, 0.0),
 }
-SLOWEST = 10  # ms at p95; several times what the benchmark measures, for a busy machine
+SLOWEST = 10  # ms at p95; several times the benchmark's value, for a busy machine
 
 
 def code_of(table: str) -> str:
@@ -36,8 +36,7 @@ def code_of(table: str) -> str:
 
 @every_row("table", FOLDERS)
 def test_a_table_is_read_as_its_writer_meant(table: str) -> None:
-    """A question that names a time searches that time, start and end exact; names, titles, numbers, habits and durations
-    narrow no search."""
+    """A question with a time gives its exact window; names, titles, numbers, habits and durations give none."""
     least, most = LIMITS.get(table, (1.0, 0.0))
     scores = score(FOLDERS[table], code_of(table))
     assert scores.exact >= least, "\n".join(scores.misses)
@@ -54,7 +53,7 @@ def test_reading_a_question_is_quick(table: str) -> None:
 
 @pytest.mark.parametrize(("code", "words"), [("en", "mon to "), ("es", "lunes a "), ("de", "montag bis ")])
 def test_a_page_of_nothing_but_times_is_read_in_a_moment(code: str, words: str) -> None:
-    """Hostile text cannot hold up a recall or a retain: only the beginning is read."""
+    """Hostile text does not delay a recall or a retain: only the beginning is read."""
     rules = LANGUAGES[code].times
     assert rules is not None
     find_window("", datetime(2024, 6, 12, tzinfo=UTC), rules=rules)  # compiles

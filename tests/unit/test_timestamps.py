@@ -1,4 +1,4 @@
-"""Timestamps as chat exports write them."""
+"""Timestamps in the formats of chat exports."""
 
 from __future__ import annotations
 

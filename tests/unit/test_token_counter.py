@@ -1,4 +1,4 @@
-"""Token counters: the contract, offline behaviour, and that the environment is left alone."""
+"""Token counters: the contract, offline behaviour, and that the environment is unchanged."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TestTiktokenCounter(TokenCounterContract):
         return TiktokenCounter()
 
     def test_known_counts(self, counter: TokenCounter) -> None:
-        """Budgets mean what an OpenAI user expects: these are cl100k's own numbers."""
+        """Budgets mean what OpenAI users expect: these are the counts of cl100k."""
         assert counter.count(["hello world", "tiktoken is great!", "antidisestablishmentarianism"]) == [
             2,
             6,
@@ -41,7 +41,7 @@ class TestTiktokenCounter(TokenCounterContract):
         ]
 
     def test_nothing_goes_over_the_network(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Counting works on a plane: the table comes from disk even when it is loaded for the first time."""
+        """Counting works offline: the table is read from disk, also when it is loaded for the first time."""
         monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
         monkeypatch.setattr(socket, "create_connection", None)
         monkeypatch.setattr(socket.socket, "connect", None)
@@ -68,7 +68,7 @@ class TestCharacterCounter(TokenCounterContract):
 
     @given(st.text(max_size=100))
     def test_a_quarter_rounded_up(self, text: str) -> None:
-        """The estimate can be worked out by hand: ceil(characters / 4)."""
+        """The estimate can be computed by hand: ceil(characters / 4)."""
         (count,) = CharacterCounter().count([text])
         assert 4 * count - 3 <= len(text) <= 4 * count or not text
 
@@ -96,7 +96,7 @@ def test_the_bundled_table_is_found_without_importing_llama_index() -> None:
 
 
 def test_the_users_own_cache_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """TIKTOKEN_CACHE_DIR is honoured, as tiktoken's users know it."""
+    """TIKTOKEN_CACHE_DIR is used, as in tiktoken."""
     bundled = cl100k_folder()
     assert bundled is not None
     shutil.copy(bundled / CACHE_FILE, tmp_path)
@@ -105,7 +105,7 @@ def test_the_users_own_cache_comes_first(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_damaged_cache_is_passed_over_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A truncated download is neither used nor deleted, and nothing is fetched in its place."""
+    """A truncated download is neither used nor deleted, and nothing is fetched instead."""
     (tmp_path / CACHE_FILE).write_bytes(b"half of it")
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     assert cl100k_folder() not in {None, tmp_path}
@@ -114,7 +114,7 @@ def test_a_damaged_cache_is_passed_over_and_kept(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.usefixtures("no_bundled_cache")
 def test_without_a_table_characters_are_counted() -> None:
-    """An offline machine without the table still has budgets, and doctor says how they are counted."""
+    """An offline machine without the table still has budgets, and doctor shows how tokens are counted."""
     counter = default_token_counter()
     assert counter.name == "characters/4"
     assert counter.count(["x" * 10]) == [3]
@@ -122,11 +122,11 @@ def test_without_a_table_characters_are_counted() -> None:
 
 @pytest.mark.usefixtures("no_bundled_cache")
 def test_asking_for_tiktoken_without_a_table_says_what_to_do() -> None:
-    """Whoever insists on exact counts reads how to get the table."""
+    """The error for a required exact count says how to get the table."""
     with pytest.raises(MissingDependency, match=r"pip install llama-index-core.*TIKTOKEN_CACHE_DIR"):
         TiktokenCounter()
 
 
 def test_where_the_table_is_installed_it_is_the_default() -> None:
-    """Exact counts are used wherever they can be had."""
+    """Exact counts are used if they are available."""
     assert default_token_counter().name == "cl100k_base"

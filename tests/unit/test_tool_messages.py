@@ -89,7 +89,7 @@ def test_a_result_that_says_nothing_is_not_heard() -> None:
 
 
 def test_what_is_too_long_is_cut_with_a_mark_and_never_refused() -> None:
-    """A result of five megabytes is cut to some thousand characters with its original length."""
+    """A result of five megabytes is cut to a few thousand characters with its original length."""
     call = {**CALL, "args": {"city": "x" * 50_000}}
     items = [
         AIMessage("", tool_calls=[call]),

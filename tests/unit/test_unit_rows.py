@@ -1,4 +1,4 @@
-"""A unit's row: what is written is what is read."""
+"""A unit's row: everything that is written can be read back."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FULL = replace(
 
 @pytest.mark.parametrize("unit", [PLAIN, FULL], ids=["plain", "full"])
 def test_a_row_becomes_the_unit_it_was_made_of(unit: MemoryUnit) -> None:
-    """Every field has a column of its own; the record count and the revisions are not read back."""
+    """Every field has a separate column; the record count and the revisions are not read back."""
     own = unit_row(with_vector(unit), 1, 7)[: len(OWN_COLUMNS)]
     row = (*own, unit.part_of)
     assert len(row) == len(UNIT_FIELDS)

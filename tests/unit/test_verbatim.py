@@ -80,7 +80,7 @@ def test_times_count_from_the_message(text: str, start: str | None, end: str | N
     ],
 )
 def test_names_are_found_and_mere_capitals_are_not(text: str, names: list[str]) -> None:
-    """People and places become entities; greetings, months, shouting and sentence starts do not."""
+    """People and places become entities; greetings, months, shouting and first words of sentences do not."""
     assert _names(text) == names
 
 
@@ -91,7 +91,7 @@ def test_a_sentence_may_begin_with_a_name_seen_elsewhere() -> None:
 
 
 def test_known_names_are_found_in_any_case() -> None:
-    """A name the bank knows is found however it is typed, but not inside another word."""
+    """A name of the bank is found however it is typed, but not inside another word."""
     assert _names("i went to maple street nursery", aliases=("Maple Street Nursery",)) == [
         "maple street nursery"
     ]
@@ -99,7 +99,7 @@ def test_known_names_are_found_in_any_case() -> None:
 
 
 def test_types_follow_plain_cues() -> None:
-    """A university is an organisation, another speaker a person, the rest is left open."""
+    """A university is an organisation, another speaker a person, other types stay open."""
     facts = _extract(("Nora", "Then Desmond left Fernhill Ltd for Leeds."), ("Desmond", "True."))
     types = {entity.text: entity.type for entity in facts[0].entities}
     assert types["Desmond"] is EntityType.PERSON
@@ -108,7 +108,7 @@ def test_types_follow_plain_cues() -> None:
 
 
 def test_a_document_becomes_passages() -> None:
-    """A text without speakers is kept in short passages."""
+    """A text without speakers is split into short passages."""
     sentences = "The roses were pruned with care. " * 40
     text = f"Maple Street opened in June 2019.\n\n{sentences}\n\n\nThe end."
     pieces = [piece for piece in passages(text) if piece.strip()]

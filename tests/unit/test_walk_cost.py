@@ -19,7 +19,7 @@ from hindsight_integrations.model.arrays import FloatArray, Hits, IntArray
 from hindsight_integrations.model.links import LINK_CODES, Edges, Mentions
 
 NOBODY = int_array()
-FEW = 3  # units an entity may activate here, so that a few units crowd it
+FEW = 3  # maximum number of units an entity activates here, so that a few units exceed it
 
 
 # -- the same result ----------------------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ ENTITY_GAIN = 0.95
 
 
 class PlainWalk:
-    """Eq. 12 in plain Python: four hops, the floor, the beam and the fan-out; every edge is looked at."""
+    """Eq. 12 in plain Python: four hops, the floor, the beam and the fan-out; every edge is read."""
 
     def __init__(
         self, links: Sequence[LinkRow], said: Sequence[Pair], near: Sequence[float], allowed: set[int]
@@ -157,7 +157,7 @@ class Counted:
 
 
 def popular(units: int, friends: int = 40) -> RustworkxMemoryGraph:
-    """A named entity in 30 units, which mention 40 others, each of them in so many units of its own; all linked in time."""
+    """A named entity in 30 units, which mention 40 others, each of them in a number of other units; all linked in time."""
     graph = RustworkxMemoryGraph()
     said = [(unit, NAMED) for unit in range(30)] + [
         (unit, 1 + (unit + n) % friends) for unit in range(30) for n in range(3)
@@ -209,7 +209,7 @@ class CountedReads:
 
 
 def test_the_units_of_an_entity_are_read_once_until_it_is_mentioned_again() -> None:
-    """A question about somebody everybody talks of reads no mention twice; a new or a forgotten one is seen at once."""
+    """A question about a frequently mentioned person reads no mention twice; new and forgotten mentions are noticed at once."""
     graph = RustworkxMemoryGraph()
     fill(graph, mentioned=[(unit, entity) for unit in range(50) for entity in (7, 8)])
     counted = graph._graph = CountedReads(graph._graph)  # type: ignore[assignment]

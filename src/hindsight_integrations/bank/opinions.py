@@ -105,7 +105,11 @@ class AsyncOpinions(BankVerbs):
         opinion = opinion_of(log, as_of=moment, as_of_revision=revision)
         if opinion is None:
             reason = f"{shown(opinion_id)} had not been formed by then"
-            raise InvalidRequest("as_of", reason, f"Use {log.formed_at}, revision {log.revision}, or later.")
+            raise InvalidRequest(
+                "as_of",
+                reason,
+                f"Use the time of its formation, {log.formed_at} (revision {log.revision}), or a later one.",
+            )
         return opinion
 
     async def history(

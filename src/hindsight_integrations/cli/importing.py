@@ -427,5 +427,7 @@ def _with_ids(messages: Iterable[Message]) -> tuple[Message, ...]:
             message = replace(message, id=f"{digest}:{counts[digest]}")  # noqa: PLW2901 - still the same message
         first = identified.setdefault(str(message.id), message)
         if (first.speaker, first.text) != (message.speaker, message.text):
-            raise InvalidRequest("id", f"two different messages have the id {message.id!r}", "Correct it.")
+            raise InvalidRequest(
+                "id", f"two different messages have the id {message.id!r}", "Give each message another id."
+            )
     return tuple(identified.values())

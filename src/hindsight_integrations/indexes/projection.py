@@ -163,7 +163,7 @@ class Follower(ABC, Generic[IndexT]):
             self.problem, self.usable = "", True
 
     def _since(self, feed: Feed) -> int:
-        """Return the durable revision of the index; clear an index of another ledger history."""
+        """Return the durable revision of the index; clear an index that was built from another ledger."""
         mark = self._index.watermark
         if mark is None:
             return 0
@@ -210,11 +210,11 @@ class ScorerFollower(Follower[ScoringVectorIndex]):
 class VectorFollower(Follower[VectorIndex]):
     """Keeps a vector index that may be durable up to date.
 
-    A commit only extends the tail, which contains the ids that are not in the index yet. Tail and removals
-    are written when they reach a limit, after an erasure, and by `finish`; after a kill, the tail is read
-    from the ledger again. One call writes at most WRITE_AT_ONCE vectors. The index is opened when it is first
-    written, or in the background if the bank is so large that searches use it (see `behind`). Searches are
-    always complete, because `BankVectors` scores the tail exactly.
+    A commit only extends `_tail`, the ids that are not in the index yet. New vectors and removals are written to the
+    index when they reach a limit, after an erasure, and by `finish`; after a kill, they are read from the ledger again.
+    One call writes at most WRITE_AT_ONCE vectors. The index is opened when it is first written, or in the background if
+    the bank is so large that searches use it (see `behind`). Searches are always complete, because `BankVectors` scores
+    the vectors in `_tail` exactly.
 
     Attributes:
         awake: whether the index has been opened and checked.

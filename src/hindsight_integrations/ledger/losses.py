@@ -173,7 +173,7 @@ class Loss:
 
     Attributes:
         reason: a description.
-        ledgers: ids of the ledger histories with missing data.
+        ledgers: ids of the ledgers with missing data.
         transactions: number of transactions known to be missing; None if unknown.
         banks: number of commits known to be missing, by bank.
     """
@@ -286,8 +286,8 @@ def found_loss(
 def accept(connection: Connection, loss: Loss) -> None:
     """Record that the user accepts a loss, and give the ledger a new id.
 
-    The new id makes every index of the lost history stale, so that it is rebuilt, and distinguishes a later loss from
-    this one.
+    Because of the new id, every index that contains lost commits is rebuilt, and a later loss is distinguished from this
+    one.
     """
     now = to_micros(datetime.now(UTC))
     rows = [{"ledger": lost, "accepted_at": now, "report": loss.reason} for lost in sorted(loss.ledgers)]
@@ -299,7 +299,7 @@ def accept(connection: Connection, loss: Loss) -> None:
 def _behind_mark(
     connection: Connection, own: HighWater, mark: HighWater | None
 ) -> tuple[list[str], set[str], int | None]:
-    """Compare the ledger with its newest high-water mark; return reasons, lost histories and the number of lost transactions."""
+    """Compare the ledger with its newest high-water mark; return reasons, ids of ledgers with losses, and the number of lost transactions."""
     if mark is None or (mark.commit.ledger != own.commit.ledger and not is_lost(connection, mark.commit)):
         return [], set(), None
     if mark.commit.ledger != own.commit.ledger:

@@ -297,7 +297,7 @@ ledger = Table(
     info=NOT_ARCHIVED | OF_LEDGER,
 )
 
-# Ids of ledger histories with missing commits whose loss the user accepted.
+# Ids of ledgers of which commits are missing and the user has accepted the loss.
 losses = Table(
     "losses",
     metadata,

@@ -39,7 +39,7 @@ InWords: TypeAlias = "Callable[[Prompt[T]], Prompt[T]]"
 class Way(Enum):
     """The ways to request a structured answer from a service, most reliable first."""
 
-    SCHEMA = "response_format json_schema"  # or the equivalent in a vendor's client
+    SCHEMA = "response_format json_schema"  # or an equivalent option of a vendor's client
     TOOL = "a tool call"
     WORDS = "JSON in the prompt"
 
@@ -120,8 +120,8 @@ CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"})
 class ClientModel(ABC, Generic[P]):
     """A LanguageModel over a framework's sync client, which runs in worker threads. Subclasses implement the requests.
 
-    If a service rejects a way, the next way is used from then on; if it rejects a field of the prompt, the field is no
-    longer sent.
+    If a service rejects one way to request structured output, the next one is used from then on; if it rejects a field of
+    the prompt, the field is no longer sent.
 
     Args:
         name: its name in errors.

@@ -20,12 +20,12 @@ MOST_TOKENS = 4_096
 
 @dataclass(frozen=True, slots=True)
 class OpenStatement:
-    """A statement that may invalidate some memories.
+    """A statement that is no longer true, and the memories that it may mean.
 
     Attributes:
-        text: the statement that is no longer true.
-        by: the memory that states the end.
-        candidates: the memories it may refer to, nearest first.
+        text: the statement.
+        by: the memory that says that it is no longer true.
+        candidates: the memories that it may mean, nearest first.
     """
 
     text: str

@@ -169,7 +169,7 @@ async def _misread(request: Request, error: Exception) -> Response:
     problems = error.errors() if isinstance(error, RequestValidationError) else ()
     fields = ", ".join(str(problem["loc"][-1]) for problem in problems)
     reasons = "; ".join(problem["msg"] for problem in problems)
-    return await answer_error(request, InvalidRequest(fields, reasons, "Correct it."))
+    return await answer_error(request, InvalidRequest(fields, reasons, "Correct the request."))
 
 
 async def _bank(request: Request, bank: str) -> AsyncMemoryBank:

@@ -55,7 +55,7 @@ from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Memor
 from hindsight_integrations.config import Extract, ObservationConfig
 from hindsight_integrations.testing import FrozenClock
 
-EXCHANGE = 2  # messages
+EXCHANGE = 2  # number of messages per exchange
 
 
 def main(argv: Sequence[str] | None = None) -> None:

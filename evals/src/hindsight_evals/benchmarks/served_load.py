@@ -114,7 +114,7 @@ def service() -> FastAPI:
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """A client's bank, by `Hindsight.connect`."""
+    """A client's bank, used through `Hindsight.connect`."""
 
     bank: MemoryBank
     name: str
@@ -142,7 +142,7 @@ class OverService:
         self._turn(box, text)
 
     def ask(self, question: str) -> str:
-        """Return what the service recalls for a question, which it retains too."""
+        """Return what the service recalls for a question, which the service retains too."""
         return "\n".join(self._turn(f"asked {question}", question))
 
     def _turn(self, message: str, text: str) -> list[str]:
@@ -202,7 +202,7 @@ def clients(
 
 @contextmanager
 def web_service(server: str, workers: int, *, light: bool) -> Iterator[str]:
-    """Run the web service in uvicorn workers; yields its address once it answers."""
+    """Run the web service in uvicorn workers; yield its address when it answers."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

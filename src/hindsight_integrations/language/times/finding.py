@@ -51,7 +51,7 @@ _QUOTED = re.compile("|".join(map(_quotation, _PAIRS)))
 _HEADED = re.compile(r":\s+(?P<title>[^\s?!][^\n?!]*?)(?=[?!\n]|\.\s|\.?\s*$)")
 """The text after a colon, up to the end of the sentence."""
 _TITLE_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
-# Minimum letters of a word that is capitalised in titles; "of", "the", "del", "f\u00fcr" are shorter.
+# Minimum letters of a word that is capitalised in titles; "of", "the", "del", "für" are shorter.
 _SHORTEST = 4
 _GOES_ON = re.compile(rf"(?:\s+(?=[^\W\d_]{{{_SHORTEST}}})[^\W\d_][\w'\u2019-]+){{3}}")
 """Three longer words after a time; `_has_capitals` checks their capitals."""
