@@ -24,7 +24,7 @@ from hindsight_integrations import (
     TagsMatch,
 )
 from hindsight_integrations.config import OnChannelFailure, RecallConfig
-from hindsight_integrations.indexes.hybrid import keyword_channel
+from hindsight_integrations.indexes.hybrid import keyword_channel, semantic_channel
 from hindsight_integrations.model.arrays import Hits, Vector
 from hindsight_integrations.recall import retrieval
 from hindsight_integrations.reflect.answer import BEST_MEMORIES
@@ -130,6 +130,25 @@ def test_the_graph_is_walked_from_a_named_entity(garden: MemoryBank) -> None:
     """Spreading activation returns Bob's other facts."""
     found = garden.recall("Who asked for a tandem, Bob Okafor?")
     assert any(Channel.GRAPH in item.channels for item in found.units)
+
+
+def test_a_walk_shares_its_cosines_with_semantic_search(
+    garden: MemoryBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A question with a name compares all memories once, and its result is that of two comparisons."""
+    question, searched = "Who asked for a tandem, Bob Okafor?", []
+    shared = garden.recall(question)
+
+    def twice(*arguments: Any, cosines: object, **options: Any) -> Hits:
+        searched.append(cosines is not None)
+        return semantic_channel(*arguments, **options)
+
+    monkeypatch.setattr(retrieval, "semantic_channel", twice)
+    apart = garden.recall(question)
+    assert searched == [True]
+    assert [(item.unit.id, item.channels) for item in shared.units] == [
+        (item.unit.id, item.channels) for item in apart.units
+    ]
 
 
 def test_a_question_without_names_or_causes_does_not_walk(garden: MemoryBank) -> None:

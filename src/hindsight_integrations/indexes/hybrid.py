@@ -10,7 +10,16 @@ import numpy.typing as npt
 
 from hindsight_integrations.indexes.bank_view import EXACT_LIMIT, BankView
 from hindsight_integrations.indexes.columns import items_in_order
-from hindsight_integrations.model.arrays import BoolArray, Float64Array, Hits, IntArray, Vector, no_hits
+from hindsight_integrations.model.arrays import (
+    BoolArray,
+    Float64Array,
+    FloatArray,
+    Hits,
+    IntArray,
+    Vector,
+    no_hits,
+    ranked,
+)
 from hindsight_integrations.model.trace import Channel
 
 RRF_K = 60  # k of paper eq. 15 [paper section 4.2.3; recall docs, "Stage 1: Reciprocal Rank Fusion (RRF)"]
@@ -80,15 +89,29 @@ def search_allowed(search: Callable[[int], Hits], view: BankView, selected: Sele
 
 
 def semantic_channel(
-    view: BankView, selected: Selection, vector: Vector, *, limit: int, floor: float
+    view: BankView,
+    selected: Selection,
+    vector: Vector,
+    *,
+    limit: int,
+    floor: float,
+    cosines: FloatArray | None = None,
 ) -> Hits:
     """Return the `limit` units nearest to a unit vector by cosine (paper eq. 9, 10), none below `floor`.
 
-    `floor` is on the embedder's own scale.
+    Args:
+        view: a view of the bank.
+        selected: the units that may be returned.
+        vector: the embedded query, unit norm.
+        limit: maximum number of hits.
+        floor: minimum cosine, on the embedder's own scale.
+        cosines: the cosine of every unit of the columns, (n,), if it is known already.
     """
     if not selected.count:
         return no_hits()
-    if not selected.all and selected.count <= EXACT_LIMIT:
+    if cosines is not None:
+        hits = ranked(view.columns.ids[selected.mask], cosines[selected.mask], limit)
+    elif not selected.all and selected.count <= EXACT_LIMIT:
         hits = view.scorer.search_among(vector, view.columns.ids[selected.mask], limit)
     else:
         query = vector.reshape(1, -1)

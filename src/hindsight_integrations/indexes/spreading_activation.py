@@ -524,6 +524,10 @@ class Relevance:
             return self._computed(ids)
         return self.of_all().of(ids)
 
+    def every(self) -> FloatArray:
+        """Return the cosine of every unit of the columns, (n,)."""
+        return self.of_all().of(self._view.columns.ids)
+
     def of_all(self) -> _Cosines:
         """Return the cosines of the whole bank, computed once; other threads wait for them."""
         with self._one_pass:

@@ -301,11 +301,14 @@ def _semantic_and_linked(
 ) -> dict[Channel, tuple[Hits, Hits]]:
     """Search the semantic and graph channels on one thread, since the graph starts from the semantic hits."""
     floor = run.services.embedder.identity.thresholds.channel_floor
-    semantic = _searched(
-        run,
-        Channel.SEMANTIC,
-        lambda: semantic_channel(run.view, selected, run.vector, limit=run.limit, floor=floor),
-    )
+    view, most = run.view, 2 * selected.count > len(run.view.columns)
+    one_pass = run.walk is Walk.ALL and view.vectors.index is None and most  # the walk needs the same cosines
+
+    def nearest() -> Hits:
+        cosines = relevance.every() if one_pass else None
+        return semantic_channel(view, selected, run.vector, limit=run.limit, floor=floor, cosines=cosines)
+
+    semantic = _searched(run, Channel.SEMANTIC, nearest)
     seeds = run.items.whole(semantic[0])
     linked = _searched(run, Channel.GRAPH, lambda: _connected(run, selected, seeds, relevance))
     return {Channel.SEMANTIC: semantic, Channel.GRAPH: linked}
