@@ -60,7 +60,7 @@ def memory_graph(bank: MemoryBank, around: str, *, hops: int = 1, ax: Axes | Non
     Args:
         bank: a sync bank.
         around: name or id of the central entity.
-        hops: number of steps from an entity over its memories to further entities; 1 to 3.
+        hops: number of steps from an entity through its memories to further entities; 1 to 3.
         ax: where to draw; None creates a figure.
 
     Raises:

@@ -917,7 +917,7 @@ def _unreached(collection: Collection, held: int, starts: tuple[Vector, ...]) ->
 
 
 def _reached(collection: Collection, starts: Matrix, held: int) -> set[str]:
-    """Return the ids that searches from all start points reach."""
+    """Return the ids that a search from any start point reaches."""
     reached = collection.query(query_embeddings=starts, n_results=held, include=[])["ids"]
     return set.intersection(*map(set, reached))
 

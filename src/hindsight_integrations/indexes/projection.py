@@ -270,7 +270,7 @@ class VectorFollower(Follower[VectorIndex]):
                 self._index.load()
 
     def go_on(self, feed: Feed) -> None:
-        """Check the index after `load`, and write the next vectors if many are missing."""
+        """Check the index after `load`; if it still lacks many vectors, write the next batch."""
         try:
             if not self.awake:
                 self._wake(feed)
@@ -889,7 +889,7 @@ class BankProjection:
         return feed.revision - self._mark.revision <= FEW_COMMITS and feed.knows(self._mark)
 
     def _ahead(self) -> Ahead | None:
-        """Return the selects that the followers will read from a feed; None before the first one."""
+        """Return the SELECT statements that the followers will run on the next feed; None before the first feed."""
         if self._mark is None:
             return None
         return Ahead(self._mark.generation, self._mark.revision, int(self._hub_degree), self._graph.awake)

@@ -34,7 +34,7 @@ LEAST_PART = 4
 # Minimum letters of the first part of a compound, such as "Rad" in Radkilometer (chosen by hand).
 LEAST_FORM = 3
 CLOSE = 86  # minimum similarity of a misspelling in percent, such as "autbus" for "autobus" (chosen by hand)
-CLOSE_LETTERS = 5  # minimum letters of a word that may be a misspelling (chosen by hand)
+CLOSE_LETTERS = 5  # minimum number of letters in a word that may be a misspelling (chosen by hand)
 MAJORITY = 0.6  # minimum share of a category among the best memories with a word of the question
 
 VALUED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)

@@ -297,7 +297,7 @@ ledger = Table(
     info=NOT_ARCHIVED | OF_LEDGER,
 )
 
-# Ids of ledgers of which commits are missing and the user has accepted the loss.
+# Ids of ledgers with missing commits whose loss the user has accepted.
 losses = Table(
     "losses",
     metadata,

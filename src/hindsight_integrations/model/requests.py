@@ -79,7 +79,7 @@ class RetainItem:
         metadata: the metadata to store with every memory.
         facts: facts that the caller extracted from the content; None extracts them.
         entities: the names of entities that every memory mentions.
-        document_id: the caller's id of a plain text.
+        document_id: the caller's id for a plain text.
         about_agent: True if the text, document or system messages describe the agent.
     """
 

@@ -122,7 +122,7 @@ def granule_after(start: datetime, granule: Granule) -> datetime:
 def readable_time(
     occurred: Interval | None, mentioned_at: datetime, seen_from: datetime | None = None
 ) -> str:
-    """Format the time at which an event happened or is planned, at its precision; without one, the mention time.
+    """Format the time of an event, past or planned, at its precision; without an event time, the mention time.
 
     Args:
         occurred: the interval of the event, in the past or future.

@@ -127,7 +127,7 @@ CHARACTERS_READ = 2_000  # maximum number of characters of a unit that are read 
 NEUTRAL_WORDS, NEUTRAL_SHARE = 0.2, 0.76
 
 
-# Names are needed, because similarity does not show whose facts the units are.
+# Names are needed, because similarity does not show whom the units are about.
 @dataclass(frozen=True, slots=True)
 class QuestionNames:
     """The names in a question, normalised.

@@ -558,7 +558,7 @@ class _DigestBuilder:
         return first, last
 
     def _listed(self, entries: Sequence[RecordEntry]) -> list[RecordEntry]:
-        """Return the records that overlap the window's days; of the whole calendar without a window, those that are not over.
+        """Return the records that overlap the window's days; without a window, all records that are not over.
 
         If the window does not consist of whole days, return the records that begin in it.
         """

@@ -69,8 +69,8 @@ class AskedTime:
 def asked_time(question: RecallQuestion, selected: Selection) -> AskedTime:
     """Determine a question's time window: the query's, else a time expression in its text, else the caller's time parser's.
 
-    A time expression such as "this week" disturbs the search, since memories do not contain it. It is removed from the search
-    texts (never from the reranker's) where that was measured to help:
+    A time expression such as "this week" makes search results worse, since memories do not contain it. It is removed from the search
+    texts (never from the reranker's) where measurements showed that this helps:
 
     - if the window is longer than a month or not selective: from both search texts;
     - if it is relative to now ("yesterday"): from the keyword search text;

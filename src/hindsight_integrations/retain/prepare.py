@@ -521,7 +521,7 @@ def _unknown(passages: Sequence[WaitingPassage], bank: Projector) -> bool:
 def _planned(
     request: RetainRequest, intake: DocumentIntake, bank: Projector, llm: LLMExtractor | None
 ) -> DocumentPlan | None:
-    """Return the changes of the document; None if this version is stored already."""
+    """Return the changes that this version makes to the document; None if it is stored already."""
     if bank.ledger.turns.known(bank.name, intake.keys):
         return None
     stored = bank.ledger.units.document(bank.name, intake.id)

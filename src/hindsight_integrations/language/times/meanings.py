@@ -887,7 +887,7 @@ def coming(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("unit")
 def past_one(match: re.Match[str], scope: Scope) -> Span | None:
-    """Read "the past week", "in the last week", which end now; "last week" is another rule."""
+    """Read "the past week", "in the last week", which end now; "last week" is handled by another rule."""
     unit, name = unit_of(match, scope), word(match["unit"])
     if unit is Unit.WEEKEND or name in scope.words.plurals:
         return None

@@ -575,7 +575,7 @@ async def aggregate(arguments: AggregateArguments, context: ToolContext) -> Tool
 
 
 async def _sorts(words: RecordSelection, context: ToolContext) -> tuple[str, ...]:
-    """List kinds and categories of existing records for an empty result: those of the same kind and entity, if any."""
+    """List the kinds and categories of existing records, for a query that found none; only those of its kind and entity, if there are any."""
     for wider in (
         RecordSelection(words.kind, entity=words.entity),
         RecordSelection(entity=words.entity),

@@ -714,7 +714,7 @@ class FormedOpinions:
         changes: outcome of each opinion, in the given order; for a repeated operation, the recorded outcome.
         moves: outcomes with their effect on confidences; empty for a repeated operation.
         repeated: whether the operation was already recorded.
-        calls: number of calls of the model.
+        calls: number of calls to the model.
         tokens_in: prompt tokens reported.
         tokens_out: completion tokens reported.
     """

@@ -188,7 +188,7 @@ def _all_grounds(shown: CitationIndex) -> list[Ground]:
 def read_opinions(
     answered: Sequence[AnsweredOpinion], shown: CitationIndex, query: ReflectQuery, context: ReflectContext
 ) -> tuple[ProposedOpinion | OpinionChange, ...]:
-    """Return each opinion of an answer in the form to store, or as refused; empty if opinions are off.
+    """Return each opinion in an answer, ready to store or marked as refused; empty if opinions are off.
 
     Args:
         answered: the opinions in the answer; those beyond the first five are refused.
