@@ -130,7 +130,7 @@ def _span(name: str, bank: str) -> Iterator[Callable[[dict[str, int]], Any]]:
 
 
 LARGEST_PAGE = 10_000
-MOST_SKIPPED = 10_000_000
+MOST_SKIPPED = 10_000_000  # maximum `offset` of a page
 # Page size of `iterate_units`: limits memory use, but each page costs the computation of its masks.
 UNITS_A_PAGE = 1_000
 

@@ -208,9 +208,8 @@ class Draining:
                 outage = self._outage
                 if not outage.failures or outage.failures >= PATIENCE or time.monotonic() >= outage.until:
                     return True
-                return (
-                    await self._due(self._able(), ()) != 0
-                )  # at 0, a due task waits for the model to recover
+                # At 0, a due task waits for the model to recover.
+                return await self._due(self._able(), ()) != 0
             case Until.NOTHING_WAITS:
                 return sleep is None
             case Until.STOPPED:
@@ -382,7 +381,9 @@ class Worker:
         while True:
             try:
                 await forget_expired_everywhere(self._services, self._banks)
-            except (StorageError, EngineClosed) as error:
+            except EngineClosed:
+                return
+            except HindsightError as error:
                 logger.warning("expired memories were not erased: %s", error)
             await asyncio.sleep(RETENTION)
 

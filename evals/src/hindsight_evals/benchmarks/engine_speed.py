@@ -65,7 +65,7 @@ EMBEDDING = "embed query"  # the stage that is not counted
 QUESTION = "What did Alice Example say about moving the weekly meeting to Lisbon in May 2024?"
 
 
-FACTS_A_TURN, WARM_TURNS = 2, 20
+FACTS_A_TURN, WARM_TURNS = 2, 20  # WARM_TURNS are not measured
 SMALL = 5  # number of facts in a small bank
 
 
