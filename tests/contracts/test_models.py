@@ -29,9 +29,9 @@ from hindsight_integrations.models.onnx import (
     BGE_SMALL_INT8_THRESHOLDS,
     OnnxCrossEncoder,
     OnnxEmbedder,
+    RememberingReranker,
 )
 from hindsight_integrations.models.protocols import Embedder, Reranker
-from hindsight_integrations.models.reranker import RememberingReranker
 from hindsight_integrations.models.weights import resolve_weights
 from hindsight_integrations.testing.contracts import EmbedderContract, RerankerContract
 from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, HashEmbedder

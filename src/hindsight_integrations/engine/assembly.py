@@ -434,8 +434,7 @@ def _reranker(reranker: Reranker | Literal["default"] | None, config: HindsightC
     """Return the given reranker; for "default", the cross-encoder if its weights are present. Downloads nothing."""
     if reranker != DEFAULT:
         return reranker
-    from hindsight_integrations.models.onnx import MS_MARCO_MINILM_L12, OnnxCrossEncoder
-    from hindsight_integrations.models.reranker import RememberingReranker
+    from hindsight_integrations.models.onnx import MS_MARCO_MINILM_L12, OnnxCrossEncoder, RememberingReranker
     from hindsight_integrations.models.weights import resolve_weights
 
     folder = config.models.reranker_path

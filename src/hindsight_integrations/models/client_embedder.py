@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -13,7 +12,7 @@ from hindsight_integrations.model.arrays import Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.models.protocols import answer_problem
 from hindsight_integrations.models.vendor_errors import converting
-from hindsight_integrations.models.weights import calibrate
+from hindsight_integrations.models.weights import Once, calibrate
 
 PROBE = "How long is a vector?"
 
@@ -42,8 +41,7 @@ class ClientEmbedder:
         self._question = question
         self._thresholds = thresholds
         self._dimension: int | None = None
-        self._identity: EmbedderIdentity | None = None
-        self._lock = threading.Lock()
+        self._identity = Once(self._identified)
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -54,15 +52,12 @@ class ClientEmbedder:
             ModelRefused: the service rejected the API key.
             MalformedOutput: the model did not return valid vectors.
         """
-        if self._identity is None:
-            with self._lock:
-                if self._identity is None:
-                    dimension = self._known_dimension()
-                    thresholds = self._thresholds or calibrate(
-                        self._name, self.embed_documents, self.embed_query
-                    )
-                    self._identity = EmbedderIdentity(self._name, dimension, "", thresholds)
-        return self._identity
+        return self._identity()
+
+    def _identified(self) -> EmbedderIdentity:
+        dimension = self._known_dimension()
+        thresholds = self._thresholds or calibrate(self._name, self.embed_documents, self.embed_query)
+        return EmbedderIdentity(self._name, dimension, "", thresholds)
 
     def _known_dimension(self) -> int:
         return self._dimension or len(self.embed_query(PROBE))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -82,7 +83,8 @@ class LangChainModel(ClientModel["BaseMessage"]):
         ours = any(kind.__module__.startswith("langchain_openai") for kind in type(chat_model).__mro__)
         self._always: dict[str, Any] = {"stream": False} if ours else {}
 
-    def _supported_ways(self) -> list[Way]:
+    @cached_property
+    def _ways(self) -> list[Way]:
         return list(Way) if self._in_words else [Way.SCHEMA, Way.TOOL]
 
     def _begin(self, prompt: TextPrompt, options: dict[str, Any]) -> Iterator[BaseMessage]:

@@ -9,6 +9,7 @@ import asyncio
 import gc
 import json
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from functools import cached_property
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
@@ -78,7 +79,8 @@ class LlamaIndexModel(ClientModel["ChatResponse"]):
         super().__init__(name or described(llm), in_words, sends)
         self._llm = llm
 
-    def _supported_ways(self) -> list[Way]:  # some clients request the metadata from their server
+    @cached_property
+    def _ways(self) -> list[Way]:  # some clients request the metadata from their server
         tools = hasattr(self._llm, "chat_with_tools") and self._llm.metadata.is_function_calling_model
         ways = [*([Way.TOOL] if tools else []), *([Way.WORDS] if self._in_words else [])]
         if not ways:

@@ -200,7 +200,7 @@ class TimeParser(Protocol):
 
 _REASONING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _REASONING_ENDS = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
-_REASONING_BEGINS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_REASONING_BEGINS = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL | re.IGNORECASE)
 
 
@@ -248,7 +248,6 @@ def answer_problem(error: ValidationError) -> str:
     return "; ".join(f"{answer_place(item['loc'])}: {item['msg']}" for item in errors[:5])
 
 
-_BEGINS = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
 _TAGS = ("<think>", "<thinking>", "<reasoning>")
 
 
@@ -265,15 +264,17 @@ class SpokenText:
         said = []
         while self._held:
             if self._ends:
-                _, tag, rest = _partition(self._held, self._ends)
-                if not tag:
+                end = re.search(self._ends, self._held, re.IGNORECASE)
+                if not end:
                     break
-                self._held, self._ends = rest, ""
-            elif begin := _BEGINS.search(self._held):
+                self._held, self._ends = self._held[end.end() :], ""
+            elif begin := _REASONING_BEGINS.search(self._held):
                 said.append(self._held[: begin.start()])
                 self._held, self._ends = self._held[begin.end() :], f"</{begin[1]}>"
             else:
-                certain = len(self._held) - _begun(self._held)
+                start = self._held.rfind("<")
+                possible_tag = start >= 0 and any(tag.startswith(self._held[start:].lower()) for tag in _TAGS)
+                certain = start if possible_tag else len(self._held)
                 said.append(self._held[:certain])
                 self._held = self._held[certain:]
                 break
@@ -283,17 +284,3 @@ class SpokenText:
         """Return the buffered text, without unfinished reasoning."""
         held, self._held = ("" if self._ends else self._held), ""
         return held
-
-
-def _partition(text: str, tag: str) -> tuple[str, str, str]:
-    """Like `text.partition(tag)`, ignoring case."""
-    match = re.search(re.escape(tag), text, re.IGNORECASE)
-    return (text[: match.start()], match[0], text[match.end() :]) if match else (text, "", "")
-
-
-def _begun(text: str) -> int:
-    """Return the number of characters at the end of a text that may be the beginning of a tag."""
-    start = text.rfind("<")
-    if start < 0 or not any(tag.startswith(text[start:].lower()) for tag in _TAGS):
-        return 0
-    return len(text) - start
