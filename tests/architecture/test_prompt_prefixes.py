@@ -38,7 +38,7 @@ from hindsight_integrations.prompts.answer import PromptQuestion
 from hindsight_integrations.prompts.assess_evidence import AskedOpinion
 from hindsight_integrations.prompts.end_memories import OpenStatement
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage
-from hindsight_integrations.prompts.json_answer import with_schema_in_words
+from hindsight_integrations.prompts.rendering import with_schema_in_words
 from hindsight_integrations.prompts.reflect_step import (
     LookupStep,
     first_messages,

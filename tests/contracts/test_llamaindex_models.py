@@ -48,7 +48,7 @@ from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.models.llamaindex import LlamaIndexModel
 from hindsight_integrations.models.protocols import LanguageModel, Prompt, PromptMessage, PromptRole
 from hindsight_integrations.models.structured_output import Extra
-from hindsight_integrations.prompts.json_answer import with_schema_in_words
+from hindsight_integrations.prompts.rendering import with_schema_in_words
 from hindsight_integrations.testing.contracts import (
     VERDICT,
     Answer,

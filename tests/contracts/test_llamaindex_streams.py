@@ -34,7 +34,7 @@ from hindsight_integrations.models.protocols import (
 )
 from hindsight_integrations.models.structured_output import Extra
 from hindsight_integrations.models.vendor_errors import TimedModel
-from hindsight_integrations.prompts.json_answer import with_schema_in_words
+from hindsight_integrations.prompts.rendering import with_schema_in_words
 
 TEXT = "The ferry to Brenna leaves at seven, and the last one back at nine in the evening."
 PROMPT = TextPrompt(

@@ -46,7 +46,7 @@ from hindsight_integrations.models.langchain import LangChainModel
 from hindsight_integrations.models.named_models import language_model
 from hindsight_integrations.models.protocols import LanguageModel
 from hindsight_integrations.models.vendor_errors import TimedModel
-from hindsight_integrations.prompts.json_answer import with_schema_in_words
+from hindsight_integrations.prompts.rendering import with_schema_in_words
 from hindsight_integrations.testing.contracts import (
     VERDICT,
     Answer,

@@ -40,7 +40,7 @@ from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.model.time import DateOrder, LocalDates, Weekday
 from hindsight_integrations.model.watermark import IndexMark
 from hindsight_integrations.models.protocols import Embedder, LanguageModel, Reranker, TimeParser
-from hindsight_integrations.prompts.json_answer import with_schema_in_words
+from hindsight_integrations.prompts.rendering import with_schema_in_words
 from hindsight_integrations.services import Services
 from hindsight_integrations.validation.arguments import checked_path
 
