@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.model.arrays import FloatArray, Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity
+from hindsight_integrations.model.text import without_reasoning
 from hindsight_integrations.model.time import Interval
 
 T = TypeVar("T", bound=BaseModel)
@@ -198,8 +199,6 @@ class TimeParser(Protocol):
         ...
 
 
-_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_REASONING_ENDS = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _REASONING_BEGINS = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL | re.IGNORECASE)
 
@@ -209,17 +208,13 @@ def written_answer(schema: type[T], text: str) -> T | None:
 
     Reasoning is ignored, since it may contain drafts.
     """
+    said = without_reasoning(text)
+    if _REASONING_BEGINS.search(said):  # unfinished reasoning
+        return None
     try:
-        return schema.model_validate_json(_object_in(_without_reasoning(text)))
+        return schema.model_validate_json(_object_in(said))
     except ValidationError:
         return None
-
-
-def _without_reasoning(text: str) -> str:
-    """Return the text after the reasoning; empty if the reasoning does not end. Some templates omit the opening tag."""
-    text = _REASONING.sub("", text)
-    *_, text = _REASONING_ENDS.split(text)
-    return "" if _REASONING_BEGINS.search(text) else text
 
 
 def _object_in(text: str) -> str:

@@ -225,5 +225,7 @@ def streamed_answer_prompt(
     max_answer_tokens: int = 2048,
 ) -> TextPrompt:
     """Render a question with its memories for a plain-text answer; see `answer_prompt`."""
-    messages = prompt_messages(system_message("streamed_answer", profile, directives), question_parts(asked, tiers))
+    messages = prompt_messages(
+        system_message("streamed_answer", profile, directives), question_parts(asked, tiers)
+    )
     return TextPrompt("streamed_answer", messages, most_tokens=max_answer_tokens + MOST_TOKENS)
