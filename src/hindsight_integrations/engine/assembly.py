@@ -397,13 +397,13 @@ def _embedder(embeddings: BaseEmbedding | Embeddings | Embedder | None, config: 
         case Vendor.OURS:
             return cast("Embedder", embeddings)
         case Vendor.LLAMAINDEX:
-            from hindsight_integrations.models.llamaindex import LlamaIndexEmbedder
+            from hindsight_integrations.models.llamaindex import llamaindex_embedder
 
-            return LlamaIndexEmbedder(cast("BaseEmbedding", embeddings))
+            return llamaindex_embedder(cast("BaseEmbedding", embeddings))
         case Vendor.LANGCHAIN:
-            from hindsight_integrations.models.langchain import LangChainEmbedder
+            from hindsight_integrations.models.langchain import langchain_embedder
 
-            return LangChainEmbedder(cast("Embeddings", embeddings))
+            return langchain_embedder(cast("Embeddings", embeddings))
 
 
 def local_embedder(models: ModelConfig) -> Embedder:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.model.arrays import Matrix, Vector
-from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
+from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.models.protocols import answer_problem
 from hindsight_integrations.models.vendor_errors import converting
 from hindsight_integrations.models.weights import Once, calibrate
@@ -24,8 +24,6 @@ class ClientEmbedder:
         name: the name that banks record.
         passages: function that embeds passages.
         question: function that embeds a question.
-        thresholds: the model's cosine thresholds if known; by default calibrated on first use (one batch of 68 texts,
-            20 questions).
     """
 
     def __init__(
@@ -33,19 +31,18 @@ class ClientEmbedder:
         name: str,
         passages: Callable[[list[str]], Sequence[Sequence[float]]],
         question: Callable[[str], Sequence[float]],
-        *,
-        thresholds: Thresholds | None = None,
     ) -> None:
         self._name = name
         self._passages = passages
         self._question = question
-        self._thresholds = thresholds
         self._dimension: int | None = None
         self._identity = Once(self._identified)
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The name, dimension and thresholds, determined once; the hash is empty, since clients do not expose weights.
+        """The name, dimension and thresholds, determined once by embedding 68 texts and 20 questions.
+
+        The hash is empty, since clients do not expose weights.
 
         Raises:
             ModelUnavailable: the model could not be reached.
@@ -56,7 +53,7 @@ class ClientEmbedder:
 
     def _identified(self) -> EmbedderIdentity:
         dimension = self._known_dimension()
-        thresholds = self._thresholds or calibrate(self._name, self.embed_documents, self.embed_query)
+        thresholds = calibrate(self._name, self.embed_documents, self.embed_query)
         return EmbedderIdentity(self._name, dimension, "", thresholds)
 
     def _known_dimension(self) -> int:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.errors import FeatureUnsupported, MalformedOutput
-from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.models.client_embedder import ClientEmbedder
 from hindsight_integrations.models.protocols import (
     Completion,
@@ -158,24 +157,9 @@ class LangChainModel(ClientModel["BaseMessage"]):
         raise self._malformed(text, tokens, "it gave no structured answer")
 
 
-class LangChainEmbedder(ClientEmbedder):
-    """Wraps a LangChain `Embeddings` object.
-
-    Args:
-        embeddings: the object.
-        name: the name that banks record; by default class and model ("OpenAIEmbeddings/text-embedding-3-small").
-        thresholds: the model's cosine thresholds if known; by default calibrated on first use.
-    """
-
-    def __init__(
-        self, embeddings: Embeddings, *, name: str | None = None, thresholds: Thresholds | None = None
-    ) -> None:
-        super().__init__(
-            name or described(embeddings),
-            embeddings.embed_documents,
-            embeddings.embed_query,
-            thresholds=thresholds,
-        )
+def langchain_embedder(embeddings: Embeddings) -> ClientEmbedder:
+    """Wrap a LangChain `Embeddings` object; banks record its class and model ("OpenAIEmbeddings/text-embedding-3-small")."""
+    return ClientEmbedder(described(embeddings), embeddings.embed_documents, embeddings.embed_query)
 
 
 def _is_cut_off(raw: object) -> bool:

@@ -105,9 +105,9 @@ BGE_SMALL_INT8_THRESHOLDS = Thresholds(semantic_link=0.823, channel_floor=0.465,
 class _OnnxText:
     """A tokenizer and a session of one model, loaded on first use."""
 
-    def __init__(self, spec: WeightsSpec, folder: Path | None, offline: bool, threads: int) -> None:
+    def __init__(self, spec: WeightsSpec, folder: Path | None, offline: bool) -> None:
         weights = Once(lambda: resolve_weights(spec, folder=folder, offline=offline))
-        self.weights, self._loaded, self._threads = weights, Once(lambda: _load(weights())), threads
+        self.weights, self._loaded = weights, Once(lambda: _load(weights()))
 
     def rows(
         self, inputs: Sequence[str] | Sequence[tuple[str, str]], head: Callable[[FloatArray], FloatArray]
@@ -127,7 +127,7 @@ class _OnnxText:
         if len(encodings) == 1:
             outputs = [row(encodings[0])]
         else:
-            with ThreadPoolExecutor(self._threads) as pool:
+            with ThreadPoolExecutor(THREADS) as pool:
                 outputs = list(pool.map(row, encodings))
         return np.stack(outputs)
 
@@ -165,8 +165,8 @@ def _class_token(hidden: FloatArray) -> FloatArray:
 class OnnxEmbedder:
     """`BAAI/bge-small-en-v1.5`, or a model folder with the same inputs, pooling and query prefix."""
 
-    def __init__(self, *, folder: Path | None = None, offline: bool = False, threads: int = THREADS) -> None:
-        self._text = _OnnxText(BGE_SMALL, folder, offline, threads)
+    def __init__(self, *, folder: Path | None = None, offline: bool = False) -> None:
+        self._text = _OnnxText(BGE_SMALL, folder, offline)
 
     @cached_property
     def identity(self) -> EmbedderIdentity:
@@ -199,8 +199,8 @@ class OnnxEmbedder:
 class OnnxCrossEncoder:
     """`cross-encoder/ms-marco-MiniLM-L12-v2`, or a model folder with the same inputs and one logit."""
 
-    def __init__(self, *, folder: Path | None = None, offline: bool = False, threads: int = THREADS) -> None:
-        self._text = _OnnxText(MS_MARCO_MINILM_L12, folder, offline, threads)
+    def __init__(self, *, folder: Path | None = None, offline: bool = False) -> None:
+        self._text = _OnnxText(MS_MARCO_MINILM_L12, folder, offline)
 
     @property
     def name(self) -> str:

@@ -65,7 +65,7 @@ class ClientModel(ABC, Generic[P]):
         sends: which fields of the prompt to send besides messages and schema.
     """
 
-    def __init__(self, name: str, in_words: InWords[Any] | None, sends: Collection[Extra]) -> None:
+    def __init__(self, name: str, in_words: InWords[Any] | None, sends: Collection[Extra] = ()) -> None:
         self._name, self._in_words = name, in_words
         self._now = 0, frozenset(sends)  # index of the current way, and the prompt fields to send
         self._choosing = threading.Lock()
