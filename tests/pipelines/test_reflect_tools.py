@@ -359,10 +359,17 @@ def test_a_wrong_call_is_told_what_to_do(
 
 
 def test_every_tool_says_how_it_is_called() -> None:
-    """The list in the prompt contains each tool with exactly its arguments."""
-    for tool in MEMORY_TOOLS:
-        named = tool.usage.split("(")[1].split(")")[0].replace("?", "").split(", ")
-        assert {*named} == {*tool.arguments.model_fields}, tool.name  # type: ignore[attr-defined]
+    """The list in the prompt contains each tool with exactly its arguments; others are rejected."""
+    named = {
+        tool.name: {*tool.usage.split("(")[1].split(")")[0].replace("?", "").split(", ")}
+        for tool in MEMORY_TOOLS
+    }
+    everything = set().union(*named.values())
+    for tool, names in named.items():
+        for name in everything:
+            with pytest.raises(ToolProblem, match=rf"\b{name}: ") as raised:
+                use(own(), tool, **{name: []})
+            assert (f"{name}: Extra inputs are not permitted" in str(raised.value)) == (name not in names)
 
 
 class Forecast:

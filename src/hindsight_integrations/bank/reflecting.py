@@ -66,7 +66,7 @@ from hindsight_integrations.reflect.context import (
     SaidTurn,
     Sources,
 )
-from hindsight_integrations.reflect.pipeline import reflect, reflect_events
+from hindsight_integrations.reflect.pipeline import ReflectSteps, reflect
 from hindsight_integrations.validation.arguments import (
     MAX_OPERATION,
     checked_instant,
@@ -538,6 +538,6 @@ class ReflectingVerbs(ReadingVerbs):
         """
         request = self._reflections.checked(query, **options)
         needed = await self._reflections.context(request.recall.as_of)
-        async with aclosing(reflect_events(request, needed)) as events:
+        async with aclosing(ReflectSteps(request, needed, streamed=True).run()) as events:
             async for event in events:
                 yield event

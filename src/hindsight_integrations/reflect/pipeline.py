@@ -1,6 +1,6 @@
 """Run a reflection as steps, each of which takes the state returned by the previous one (paper section 6.1).
 
-recall -> think <-> call_tool (agentic) -> answer -> assess -> commit. `reflect` and `reflect_events` run all steps in a row.
+recall -> think <-> call_tool (agentic) -> answer -> assess -> commit. `bank.reflect` and `bank.reflect_stream` run all steps in a row.
 `bank.reflect_stages` and the LangGraph subgraph run them one at a time and can save the state between steps.
 """
 
@@ -343,8 +343,3 @@ async def reflect(query: ReflectQuery, context: ReflectContext) -> Reflection:
     async with aclosing(ReflectSteps(query, context).run()) as events:
         (reflection,) = [event.reflection async for event in events if event.reflection is not None]
     return reflection
-
-
-def reflect_events(query: ReflectQuery, context: ReflectContext) -> AsyncGenerator[ReflectEvent, None]:
-    """Stream a reflection as events: tool calls, pieces of the answer's text, and finally the reflection."""
-    return ReflectSteps(query, context, streamed=True).run()
