@@ -138,13 +138,7 @@ class ReflectState:
 
 
 class ReflectSteps:
-    """The steps of one reflection. Only `commit` writes to the bank, so a failed model call changes nothing.
-
-    Args:
-        query: the question.
-        context: the bank and its services.
-        streamed: whether to stream the text of the answer, if the model supports it.
-    """
+    """The steps of one reflection. Only `commit` writes to the bank, so a failed model call changes nothing."""
 
     def __init__(self, query: ReflectQuery, context: ReflectContext, *, streamed: bool = False) -> None:
         self._query = query
@@ -216,10 +210,7 @@ class ReflectSteps:
     ) -> AssessedOpinions:
         """Compare the opinions of an answer with those held and decide how they change the bank, without writing.
 
-        Args:
-            proposed: the opinions that may be stored.
-            revision: the bank's revision before recall.
-            relations: relations of pairs that were compared earlier.
+        `revision` is the bank's revision before recall. Pairs in `relations` are not compared again.
         """
         recall, context = self._query.recall, self._context
         occasion = Occasion(recall.text, recall.query_timestamp, self._query.operation, revision)
