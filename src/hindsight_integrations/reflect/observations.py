@@ -14,7 +14,7 @@ from hindsight_integrations.config import FEWEST_OBSERVATIONS, ObservationMode
 from hindsight_integrations.errors import MalformedOutput, RevisionConflict
 from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.indexes.documents import as_they_stand
-from hindsight_integrations.indexes.embedding import embed_units, passage_cosines
+from hindsight_integrations.indexes.embedding import embed_units, passage_cosine
 from hindsight_integrations.language.language import (
     Language,
     Person,
@@ -201,7 +201,7 @@ def choose_representatives(
     """
     places = candidates(len(vectors))
     cosines = vectors @ vectors[places].T
-    likeness = passage_cosines(cosines, thresholds)
+    likeness = passage_cosine(cosines.astype(np.float64), thresholds)
     likeness[places, np.arange(len(places))] = 1.0
     weight = np.asarray(weights, np.float64)
     chosen: list[int] = []
