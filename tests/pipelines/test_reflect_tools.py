@@ -13,7 +13,6 @@ from langchain_core.tools import tool as langchain_tool
 from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
-from hindsight_integrations.bank.reading import recalled
 from hindsight_integrations.bank.reflecting import LimitedReads
 from hindsight_integrations.model.requests import RecallQuery, TagsMatch
 from hindsight_integrations.model.time import Interval
@@ -29,7 +28,6 @@ from hindsight_integrations.reflect.agentic.toolbox import (
     ToolResult,
 )
 from hindsight_integrations.reflect.citations import CitationIndex
-from hindsight_integrations.reflect.context import no_mental_models
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 LATER = datetime(2024, 6, 12, tzinfo=UTC)
@@ -101,9 +99,7 @@ class Session:
     def __init__(self, bank: MemoryBank, **limits: Any) -> None:
         context = bank._target._context
         query = RecallQuery("What did Ann do?", LATER, **{"max_tokens": 4096, **limits})
-        reads = LimitedReads(
-            context, query, recall=partial(recalled, context), mental_models=no_mental_models
-        )
+        reads = LimitedReads(context, query)
         self.bank = bank
         self.bench = ToolContext(reads, nothing_shown(), 2_000)
         self.toolbox = Toolbox()

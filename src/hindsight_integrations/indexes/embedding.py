@@ -17,6 +17,7 @@ from hindsight_integrations.model.embedder import REFERENCE, Thresholds
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.time import Interval, readable_time
 from hindsight_integrations.model.units import MemoryUnit, UnitKind
+from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.models.protocols import Embedder
 
 Cosine = TypeVar("Cosine", float, Float64Array)
@@ -76,6 +77,20 @@ def embed_units(units: Sequence[MemoryUnit], embedder: Embedder) -> Matrix:
         for unit in units
     ]
     return embedded(texts, embedder)
+
+
+def unit_writes(units: Sequence[MemoryUnit], embedder: Embedder) -> tuple[UnitWrite, ...]:
+    """Embed memory units, and return the writes that store them.
+
+    Raises:
+        ModelError: the embedder failed, or its vectors are invalid.
+    """
+    if not units:
+        return ()
+    vectors = embed_units(units, embedder)
+    return tuple(
+        UnitWrite(unit, vector.astype("<f4").tobytes()) for unit, vector in zip(units, vectors, strict=True)
+    )
 
 
 def embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:

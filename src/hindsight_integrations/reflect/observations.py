@@ -14,7 +14,7 @@ from hindsight_integrations.config import FEWEST_OBSERVATIONS, ObservationMode
 from hindsight_integrations.errors import MalformedOutput, RevisionConflict
 from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.indexes.documents import as_they_stand
-from hindsight_integrations.indexes.embedding import embed_units, passage_cosine
+from hindsight_integrations.indexes.embedding import passage_cosine, unit_writes
 from hindsight_integrations.language.language import (
     Language,
     Person,
@@ -36,7 +36,7 @@ from hindsight_integrations.model.tasks import Task
 from hindsight_integrations.model.text import clean_text, normalised_text
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit
-from hindsight_integrations.model.writes import MentionWrite, ObservedWrite, UnitWrite, WriteSet
+from hindsight_integrations.model.writes import MentionWrite, ObservedWrite, WriteSet
 from hindsight_integrations.models.protocols import LanguageModel
 from hindsight_integrations.prompts.observe import (
     AnsweredObservation,
@@ -571,15 +571,11 @@ def write_set(
         (unit := observation_unit(one, entity, bank, tokens=count)).id: (unit, one)
         for one, count in zip(found, tokens, strict=True)
     }
-    vectors = embed_units([unit for unit, _ in units.values()], services.embedder) if units else ()
     grounds = {fact.id for one in found for fact in one.facts}
     return WriteSet(
         bank=bank,
         expected_revision=known.revision,
-        units=tuple(
-            UnitWrite(unit, vector.astype("<f4").tobytes())
-            for (unit, _), vector in zip(units.values(), vectors, strict=True)
-        ),
+        units=unit_writes([unit for unit, _ in units.values()], services.embedder),
         mentions=tuple(MentionWrite(name, entity.id, entity.name) for name in units),
         observed=ObservedWrite(
             entity_id=entity.id,

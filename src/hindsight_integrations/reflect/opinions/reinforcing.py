@@ -12,7 +12,7 @@ import numpy as np
 from hindsight_integrations.errors import MalformedOutput, PromptTooLong, RevisionConflict
 from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.indexes.documents import as_they_stand
-from hindsight_integrations.indexes.embedding import embed_units
+from hindsight_integrations.indexes.embedding import unit_writes
 from hindsight_integrations.language.language import Language, language_of
 from hindsight_integrations.language.specifics import unknown_numbers
 from hindsight_integrations.ledger.ledger import LedgerReader, Transaction
@@ -41,7 +41,7 @@ from hindsight_integrations.model.units import (
     ValidityEvent,
     ValidityKind,
 )
-from hindsight_integrations.model.writes import MentionWrite, UnitWrite, WriteSet
+from hindsight_integrations.model.writes import MentionWrite, WriteSet
 from hindsight_integrations.models.protocols import LanguageModel, Prompt
 from hindsight_integrations.prompts.assess_evidence import (
     MOST_PAIRS,
@@ -587,14 +587,10 @@ def write_set(
     bank, ledger = projector.name, projector.ledger
     counts = services.tokens.count([each.unit.text for each in decision.reworded])
     units = [replace(each.unit, tokens=count) for each, count in zip(decision.reworded, counts, strict=True)]
-    vectors = embed_units(units, services.embedder) if units else ()
     return WriteSet(
         bank=bank,
         expected_revision=pending.revision,
-        units=tuple(
-            UnitWrite(unit, vector.astype("<f4").tobytes())
-            for unit, vector in zip(units, vectors, strict=True)
-        ),
+        units=unit_writes(units, services.embedder),
         mentions=tuple(mention for each in decision.reworded for mention in _mentions(each, ledger, bank)),
         events=tuple(each.closing for each in decision.reworded),
         opinions=OpinionsWrite(
