@@ -179,10 +179,6 @@ class MemoryGraph(Protocol):
         """Record that everything up to this commit has been applied."""
         ...
 
-    def has(self, units: IntArray) -> list[bool]:
-        """Return for each unit whether it is a node."""
-        ...
-
     def counts(self) -> tuple[int, int, int, int]:
         """Return the numbers of unit nodes, entity nodes, links and mentions."""
         ...

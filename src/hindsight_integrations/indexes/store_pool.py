@@ -87,11 +87,9 @@ class KeywordStores(ABC):
     folder_name: str
 
     def __init__(self, data: Path | str, *, open_stores: int = OPEN_STORES) -> None:
-        """Create the pool without opening an index.
+        """Create the pool without opening an index; `data` is the engine's data directory, or ":memory:".
 
-        Args:
-            data: the engine's data directory, or ":memory:".
-            open_stores: maximum number of banks open at once, at least 1; others are reopened on next use.
+        At most `open_stores` banks are open at once; others are reopened on next use.
         """
         self._folder = None if str(data) == MEMORY else Path(data) / self.folder_name
         # in-memory stores are lost when closed
@@ -102,11 +100,7 @@ class KeywordStores(ABC):
         self._closed = False
 
     def open(self, bank_key: str) -> BankKeywords:
-        """Return the index of one bank; its files are opened on first use.
-
-        Args:
-            bank_key: the bank's short key, safe as a file name.
-        """
+        """Return the index of one bank, whose key is safe as a file name; its files are opened on first use."""
         self._forget(bank_key)
         return BankKeywords(self, bank_key)
 
