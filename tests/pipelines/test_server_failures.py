@@ -204,7 +204,9 @@ def test_a_statement_that_takes_too_long_names_the_limit(databases: Databases, o
         engine = opened(as_user(address, "hasty"))
         with (
             ledger.transaction("alice"),
-            pytest.raises(LedgerUnreachable, match=r"statement timeout; if statement_timeout ended it"),
+            pytest.raises(
+                LedgerUnreachable, match=r"statement timeout; if statement_timeout ended the statement"
+            ),
         ):
             engine.bank("alice").retain(PARROT)
         engine.bank("alice").retain(PARROT)

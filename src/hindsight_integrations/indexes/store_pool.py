@@ -49,15 +49,14 @@ class KeywordStore(Protocol):
     """Whether a text was removed or replaced since the last `advance`."""
 
     def upsert(self, ids: list[int], texts: list[str], told: list[str]) -> None:
-        """Index distinct ids, replacing existing ones; non-empty `told` texts are indexed separately."""
+        """Index distinct ids, replacing existing ones; non-empty `told` texts are indexed separately.
+
+        Searches see the texts at once, with scores as if replaced texts had never existed.
+        """
         ...
 
     def remove(self, ids: list[int]) -> None:
-        """Remove ids; the next `advance` erases their words from the files."""
-        ...
-
-    def refresh(self) -> None:
-        """Make everything visible to searches, with scores as if removed texts had never existed."""
+        """Remove ids from searches and scores at once; the next `advance` erases their words from the files."""
         ...
 
     def advance(self, mark: Watermark) -> None:
@@ -215,7 +214,7 @@ class KeywordStores(ABC):
 
 
 class BankKeywords:
-    """The `KeywordIndex` of one bank. `count` and searches see at least the state of the last `refresh`."""
+    """The `KeywordIndex` of one bank."""
 
     def __init__(self, pool: KeywordStores, bank_key: str) -> None:
         self._pool, self._key = pool, bank_key
@@ -226,22 +225,23 @@ class BankKeywords:
         """The commit this index has reached; None when new."""
         return self._use(lambda store: store.watermark)
 
-    def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> None:
+    def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> bool:
         """Index texts, and separately texts combined with their source turns (`told`); for a repeated id the last counts."""
         both = zip(texts, told or [""] * len(texts), strict=True)
         by_id = dict(zip(ids.tolist(), both, strict=True))
-        if by_id:
-            cleaned, sources = ([clean_text(pair[at]) for pair in by_id.values()] for at in (0, 1))
-            self._use(lambda store: store.upsert(list(by_id), cleaned, sources))
+        cleaned, sources = ([clean_text(pair[at]) for pair in by_id.values()] for at in (0, 1))
+
+        def write(store: KeywordStore) -> bool:
+            if by_id:
+                store.upsert(list(by_id), cleaned, sources)
+            return store.holds_removed
+
+        return self._use(write)
 
     def remove(self, ids: IntArray) -> None:
         """Remove ids; unknown ids are ignored. Their words leave the files with the next `advance`."""
         if len(ids):
             self._use(lambda store: store.remove(ids.tolist()))
-
-    def refresh(self) -> bool:
-        """Make changes visible to searches; return whether removed words stay in the files until `advance`."""
-        return self._use(_refreshed)
 
     def advance(self, mark: Watermark) -> None:
         """Record durably that everything up to this commit has been applied, and make it visible to searches."""
@@ -284,11 +284,6 @@ class BankKeywords:
     def _check_open(self) -> None:
         if self._closed:
             raise EngineClosed
-
-
-def _refreshed(store: KeywordStore) -> bool:
-    store.refresh()
-    return store.holds_removed
 
 
 def _revision(store: KeywordStore) -> int:

@@ -209,8 +209,8 @@ def counted(connection: Connection) -> HighWater:
 def advance(connection: Connection, bank: int, revision: int, dimension: int | None = None) -> None:
     """Raise a bank's revision, generate the commit's token, and set the vector dimension if given."""
     token = secrets.token_bytes(8)
-    connection.execute(_ADVANCE, {"row": bank, "to": revision, "length": dimension})
-    connection.execute(_DRAW, {"bank": bank, "revision": revision, "token": token})
+    run_many(connection, _ADVANCE, [{"row": bank, "to": revision, "length": dimension}])
+    run_many(connection, _DRAW, [{"bank": bank, "revision": revision, "token": token}])
     connection.info[_ADVANCED] = Watermark("", bank, revision, token.hex())
 
 

@@ -43,7 +43,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, PendingRollbackError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.pool import ConnectionPoolEntry, PoolResetState
 
 from hindsight_integrations.config import CONNECTIONS
 from hindsight_integrations.errors import (
@@ -313,6 +313,8 @@ class PostgresDatabase(Database):
                 pool_timeout=POOL_SECONDS,
                 pool_recycle=RECYCLE_SECONDS,
                 pool_use_lifo=True,
+                pool_reset_on_return=None,  # `_roll_back` does it
+                skip_autocommit_rollback=True,
                 connect_args={
                     **options,
                     "connect_timeout": CONNECT_SECONDS,
@@ -330,8 +332,9 @@ class PostgresDatabase(Database):
         event.listen(engine, "do_execute", _execute)
         event.listen(engine, "do_executemany", _execute)
         event.listen(engine, "after_cursor_execute", _count_changes)
+        event.listen(engine, "reset", _roll_back)
         event.listen(engine, "checkin", _note_rest)
-        event.listen(engine, "checkout", _try_rested)
+        event.listen(engine, "checkout", _end_rest)
         if self._server_clock is not None:
             event.listen(engine, "connect", partial(_read_clock, self._server_clock))
         return engine
@@ -440,23 +443,43 @@ def _read_clock(clock: ServerClock, connection: Any, _: object) -> None:  # noqa
 _TIME = str(select(func.clock_timestamp()).compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call]
 
 
+def _roll_back(connection: Any, record: ConnectionPoolEntry, state: PoolResetState) -> None:  # noqa: ANN401 - the driver's
+    """End the transaction of a connection that returns to the pool.
+
+    Nothing waits for the server's answer to ROLLBACK, which the next use of the connection reads. The driver's `rollback` would
+    wait for it, and would drop all prepared statements.
+    """
+    from psycopg.pq import TransactionStatus
+
+    if state.terminate_only or connection.pgconn.transaction_status != TransactionStatus.INTRANS:
+        connection.rollback()  # sends nothing if there is no transaction
+        return
+    connection.pgconn.send_query(b"ROLLBACK")
+    connection.pgconn.flush()
+    record.info["rolling_back"] = True
+
+
 def _note_rest(_: object, record: ConnectionPoolEntry) -> None:
     record.info["rests_since"] = time.monotonic()
 
 
-def _try_rested(connection: Any, record: ConnectionPoolEntry, _: object) -> None:  # noqa: ANN401 - the driver's
-    """Test a connection that was idle; the pool replaces a broken one.
+def _end_rest(connection: Any, record: ConnectionPoolEntry, _: object) -> None:  # noqa: ANN401 - the driver's
+    """Read the answer to ROLLBACK, and test a connection that was idle; the pool replaces a broken one.
 
     Raises:
         DisconnectionError: the connection is broken.
     """
-    if time.monotonic() - record.info.get("rests_since", time.monotonic()) < RESTED_SECONDS:
+    rested = time.monotonic() - record.info.get("rests_since", time.monotonic()) >= RESTED_SECONDS
+    if not rested and not record.info.get("rolling_back"):
         return
     import psycopg
+    from psycopg.generators import fetch_many
 
     try:
-        connection.execute(_TIME)
-        connection.rollback()
+        if record.info.pop("rolling_back", False):
+            connection.wait(fetch_many(connection.pgconn))
+        if rested:
+            connection.execute(_TIME)
     except psycopg.Error as error:
         raise DisconnectionError from error
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 COMMIT = b"COMMIT"
+ROLLBACK = b"Q\0\0\0\rROLLBACK\0"  # a message of the protocol: simple query, length, text
 CHUNK = 65_536
 
 
@@ -116,7 +117,7 @@ class Proxy:
         port: its port on 127.0.0.1.
         delay: seconds by which data is delayed in each direction.
         lost_answers: number of commits that reached the server and whose answers were dropped.
-        round_trips: number of times a client sent something after an answer.
+        round_trips: number of times a client sent something after an answer, except ROLLBACK, whose answer no call waits for.
     """
 
     def __init__(self, server: Server, delay: float = 0.0) -> None:
@@ -167,7 +168,7 @@ class Proxy:
     def _forward(self, source: socket.socket, target: socket.socket, up: bool, turns: _Turns) -> None:
         try:
             while data := source.recv(CHUNK):
-                self.round_trips += turns.begins_with(up)
+                self.round_trips += turns.begins_with(up) and data != ROLLBACK
                 if self.delay:
                     time.sleep(self.delay)
                 drop = up and COMMIT in data and self._disarm()
