@@ -10,6 +10,7 @@ import numpy as np
 from sqlalchemy import Connection, Executable, bindparam, func, literal, select
 
 from hindsight_integrations.ledger.checksums import damaged_units, damaged_vectors, is_sound
+from hindsight_integrations.ledger.entities import OF_UNITS, by_unit
 from hindsight_integrations.ledger.records import records_of
 from hindsight_integrations.ledger.rows import (
     SEALED,
@@ -19,6 +20,7 @@ from hindsight_integrations.ledger.rows import (
     Row,
     event_from,
     fetched,
+    fetched_together,
     unit_from,
     unit_rows,
 )
@@ -42,6 +44,7 @@ from hindsight_integrations.ledger.tables import (
 )
 from hindsight_integrations.ledger.values import StoredDocument
 from hindsight_integrations.model.arrays import IntArray, Vector
+from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.time import from_micros
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, Place
@@ -61,8 +64,9 @@ _VECTORS = select(vectors.c.unit, vectors.c.vector).where(
     among(vectors.c.unit, "ids"), unindexed(vectors.c.bank) == bindparam("bank")
 )
 _LINKS = select(func.count()).where(links.c.code == bindparam("code"))
-_LINK_COUNTS = select(
+_LINK_ENDS = select(
     units.c.id,
+    units.c.unit_id,
     _LINKS.where(refers(links.c.source, units)).scalar_subquery()
     + _LINKS.where(refers(links.c.target, units), links.c.source != units.c.id).scalar_subquery(),
 ).where(*_BY_ROWS)
@@ -163,6 +167,21 @@ class UnitReader(Reader):
         with self._at(bank) as (connection, row):
             return sound_units(connection, bank, row, ids)
 
+    def get_with_entities(
+        self, bank: str, ids: IntArray, mentioning: IntArray
+    ) -> tuple[dict[int, MemoryUnit], dict[int, list[Entity]]]:
+        """Return the units `ids`, as `get` does, and the entities that the units `mentioning` mention, sorted by name.
+
+        Both are read in one round trip on PostgreSQL, records of units in a second one.
+        """
+        with self._at(bank) as (connection, row):
+            stored, mentioned = fetched_together(
+                connection,
+                (_UNITS, {"bank": row, "ids": ids.tolist()}),
+                (OF_UNITS, {"bank": row, "units": mentioning.tolist()}),
+            )
+            return _sound(connection, bank, row, stored), by_unit(mentioned)
+
     def damaged(self, bank: str, ids: IntArray | None = None) -> tuple[str, ...]:
         """Return the unit ids of damaged units among these row ids (in the whole bank if None), in row order."""
         with self._at(bank) as (connection, row):
@@ -189,12 +208,12 @@ class UnitReader(Reader):
             rows = connection.execute(_VECTORS, {"ids": ids.tolist(), "bank": row}) if len(ids) else ()
             return {unit: np.frombuffer(vector, "<f4").astype(np.float32) for unit, vector in rows}
 
-    def link_counts(self, bank: str, ids: IntArray, code: int) -> dict[int, int]:
-        """Return the number of links with this code (LINK_CODES), in either direction, by row id; units without are omitted."""
+    def link_ends(self, bank: str, ids: IntArray, code: int) -> dict[int, tuple[str, int]]:
+        """Return unit id and number of links with this code (LINK_CODES), in either direction, by row id."""
         with self._at(bank) as (connection, row):
             values = {"ids": ids.tolist(), "bank": row, "code": code}
-            rows = connection.execute(_LINK_COUNTS, values) if len(ids) else ()
-            return {unit: count for unit, count in rows if count}
+            rows = connection.execute(_LINK_ENDS, values) if len(ids) else ()
+            return {unit: (name, count) for unit, name, count in rows}
 
     def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
         """Return a unit's validity log by effective time, then by recording order; empty for an unknown unit."""
@@ -264,7 +283,11 @@ def sound_units(connection: Connection, bank: str, row: int, ids: IntArray) -> d
         row: the bank's row id.
         ids: row ids of units.
     """
-    rows = _by_rows(connection, _UNITS, row, ids)
+    return _sound(connection, bank, row, _by_rows(connection, _UNITS, row, ids))
+
+
+def _sound(connection: Connection, bank: str, row: int, rows: Sequence[Row]) -> dict[int, MemoryUnit]:
+    """Build the undamaged units among rows of _UNITS, and read their records."""
     sound = {unit: fields for unit, checksum, *fields in rows if is_sound(fields[:SEALED], checksum)}
     records = records_of(connection, row, {unit: fields[_RECORDS] for unit, fields in sound.items()})
     return {

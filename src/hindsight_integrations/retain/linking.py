@@ -170,11 +170,16 @@ def links_of(drafts: Sequence[UnitDraft], view: BankView, threshold: float) -> l
     units, fresh = [drafts[place].unit for place in places], len(places)
     vectors = np.stack([drafts[place].vector for place in places])
     temporal = _temporal(units, view)
-    semantic = _bounded(semantic_links(vectors, _nearest_memories(vectors, view), threshold), fresh, view)
+    semantic = semantic_links(vectors, _nearest_memories(vectors, view), threshold)
     rows = sorted({pair.other - fresh for pair in (*temporal, *semantic) if pair.other >= fresh})
+    ends = view.ledger.units.link_ends(
+        view.bank, np.array(rows, np.int64), LINK_CODES[LinkType.SEMANTIC, None]
+    )
+    semantic = within_degree(
+        semantic, {row + fresh: count for row, (_, count) in ends.items()}, SEMANTIC_DEGREE
+    )
     names = dict(enumerate(unit.id for unit in units))
-    known = view.ledger.units.unit_ids(view.bank, np.array(rows, np.int64))
-    names.update((row + fresh, name) for row, name in known.items())
+    names.update((row + fresh, name) for row, (name, _) in ends.items())
     return [
         *_named(temporal, names, LinkType.TEMPORAL),
         *_named(semantic, names, LinkType.SEMANTIC),
@@ -202,14 +207,6 @@ def _nearest_memories(vectors: Matrix, view: BankView) -> list[Hits]:
 def _linked(columns: Columns) -> BoolArray:
     """Return a mask of the linkable units: neither waiting turns nor observations, (n,)."""
     return of_types(columns, TOLD_NETWORKS)
-
-
-def _bounded(pairs: Sequence[WeightedLink], fresh: int, view: BankView) -> list[WeightedLink]:
-    """Drop semantic links to units of the bank that have reached SEMANTIC_DEGREE links."""
-    rows = np.array(sorted({pair.other - fresh for pair in pairs if pair.other >= fresh}), np.int64)
-    counts = view.ledger.units.link_counts(view.bank, rows, LINK_CODES[LinkType.SEMANTIC, None])
-    degrees = {row + fresh: count for row, count in counts.items()}
-    return within_degree(pairs, degrees, SEMANTIC_DEGREE)
 
 
 def _named(pairs: Sequence[WeightedLink], names: Mapping[int, str], kind: LinkType) -> list[Link]:
