@@ -26,6 +26,7 @@ from hindsight_integrations.ledger.rows import (
 )
 from hindsight_integrations.ledger.sql import (
     among,
+    ask,
     is_at_place,
     place_list,
     place_values,
@@ -64,9 +65,8 @@ _VECTORS = select(vectors.c.unit, vectors.c.vector).where(
     among(vectors.c.unit, "ids"), unindexed(vectors.c.bank) == bindparam("bank")
 )
 _LINKS = select(func.count()).where(links.c.code == bindparam("code"))
-_LINK_ENDS = select(
+_LINK_COUNTS = select(
     units.c.id,
-    units.c.unit_id,
     _LINKS.where(refers(links.c.source, units)).scalar_subquery()
     + _LINKS.where(refers(links.c.target, units), links.c.source != units.c.id).scalar_subquery(),
 ).where(*_BY_ROWS)
@@ -208,12 +208,27 @@ class UnitReader(Reader):
             rows = connection.execute(_VECTORS, {"ids": ids.tolist(), "bank": row}) if len(ids) else ()
             return {unit: np.frombuffer(vector, "<f4").astype(np.float32) for unit, vector in rows}
 
-    def link_ends(self, bank: str, ids: IntArray, code: int) -> dict[int, tuple[str, int]]:
-        """Return unit id and number of links with this code (LINK_CODES), in either direction, by row id."""
+    def link_ends(
+        self, bank: str, ids: IntArray, counted: IntArray, code: int
+    ) -> tuple[dict[int, str], dict[int, int]]:
+        """Return what new links need to know of the units that they lead to, in one round trip on PostgreSQL.
+
+        Args:
+            bank: the bank's name.
+            ids: row ids of the units.
+            counted: row ids of the units whose links are counted.
+            code: the kind of links to count (LINK_CODES).
+
+        Returns:
+            The unit ids by row id, and the number of links in either direction by row id, without units that have none.
+        """
         with self._at(bank) as (connection, row):
-            values = {"ids": ids.tolist(), "bank": row, "code": code}
-            rows = connection.execute(_LINK_ENDS, values) if len(ids) else ()
-            return {unit: (name, count) for unit, name, count in rows}
+            names, counts = ask(
+                connection,
+                (_NAMES, {"bank": row, "ids": ids.tolist()}),
+                (_LINK_COUNTS, {"bank": row, "ids": counted.tolist(), "code": code}),
+            )
+        return dict(map(tuple, names)), {unit: count for unit, count in counts if count}
 
     def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
         """Return a unit's validity log by effective time, then by recording order; empty for an unknown unit."""

@@ -171,15 +171,15 @@ def links_of(drafts: Sequence[UnitDraft], view: BankView, threshold: float) -> l
     vectors = np.stack([drafts[place].vector for place in places])
     temporal = _temporal(units, view)
     semantic = semantic_links(vectors, _nearest_memories(vectors, view), threshold)
-    rows = sorted({pair.other - fresh for pair in (*temporal, *semantic) if pair.other >= fresh})
-    ends = view.ledger.units.link_ends(
-        view.bank, np.array(rows, np.int64), LINK_CODES[LinkType.SEMANTIC, None]
+    known, counts = view.ledger.units.link_ends(
+        view.bank,
+        _stored([*temporal, *semantic], fresh),
+        _stored(semantic, fresh),
+        LINK_CODES[LinkType.SEMANTIC, None],
     )
-    semantic = within_degree(
-        semantic, {row + fresh: count for row, (_, count) in ends.items()}, SEMANTIC_DEGREE
-    )
-    names = dict(enumerate(unit.id for unit in units))
-    names.update((row + fresh, name) for row, (name, _) in ends.items())
+    degrees = {row + fresh: count for row, count in counts.items()}
+    semantic = within_degree(semantic, degrees, SEMANTIC_DEGREE)
+    names = dict(enumerate(unit.id for unit in units)) | {row + fresh: name for row, name in known.items()}
     return [
         *_named(temporal, names, LinkType.TEMPORAL),
         *_named(semantic, names, LinkType.SEMANTIC),
@@ -207,6 +207,11 @@ def _nearest_memories(vectors: Matrix, view: BankView) -> list[Hits]:
 def _linked(columns: Columns) -> BoolArray:
     """Return a mask of the linkable units: neither waiting turns nor observations, (n,)."""
     return of_types(columns, TOLD_NETWORKS)
+
+
+def _stored(pairs: Sequence[WeightedLink], fresh: int) -> IntArray:
+    """Return the row ids of the bank's units among the other ends of the pairs, ascending."""
+    return np.array(sorted({pair.other - fresh for pair in pairs if pair.other >= fresh}), np.int64)
 
 
 def _named(pairs: Sequence[WeightedLink], names: Mapping[int, str], kind: LinkType) -> list[Link]:
