@@ -144,6 +144,11 @@ class RecallConfig:
         as_choices(self, on_channel_failure=OnChannelFailure)
 
 
+def _check_delay(seconds: float) -> None:
+    if not 0 <= seconds < inf:
+        raise InvalidRequest("delay_s", f"{seconds} is not a delay in seconds", "Use 0 or more; 60 is usual.")
+
+
 STEP = 0.15  # the step a of paper eq. 26: 0.70 + a = 0.85 and 0.85 - 2a = 0.55 [paper section 5.7.1]
 
 
@@ -169,10 +174,7 @@ class OpinionConfig:
         as_choices(self, rule=UpdateRule)
         if not 0.0 < self.step < 1.0:
             raise InvalidRequest("step", f"{self.step} is not between 0 and 1", "Use 0.15, as in the paper.")
-        if not 0 <= self.delay_s < inf:
-            raise InvalidRequest(
-                "delay_s", f"{self.delay_s} is not a delay in seconds", "Use 0 or more; 60 is usual."
-            )
+        _check_delay(self.delay_s)
 
     @property
     def delay(self) -> timedelta:
@@ -223,10 +225,7 @@ class ObservationConfig:
     def __post_init__(self) -> None:
         """Reject values out of range."""
         as_choices(self, mode=ObservationMode)
-        if not 0 <= self.delay_s < inf:
-            raise InvalidRequest(
-                "delay_s", f"{self.delay_s} is not a delay in seconds", "Use 0 or more; 60 is usual."
-            )
+        _check_delay(self.delay_s)
         if self.fewest_facts < 1:
             raise InvalidRequest("fewest_facts", f"{self.fewest_facts} is less than 1", "Use 1 or more.")
         if not 1 <= self.most <= MOST_OBSERVATIONS:
@@ -244,9 +243,6 @@ class ObservationConfig:
         return None if self.mode is ObservationMode.OFF else timedelta(seconds=self.delay_s)
 
 
-MODELS_DELAY_S = 60.0  # delay so that a burst of retains causes one refresh (chosen by hand)
-
-
 @dataclass(frozen=True, slots=True)
 class MentalModelConfig:
     """How mental models are kept up to date.
@@ -256,14 +252,11 @@ class MentalModelConfig:
             of retains causes one refresh.
     """
 
-    delay_s: float = MODELS_DELAY_S
+    delay_s: float = 60.0
 
     def __post_init__(self) -> None:
         """Reject invalid delays."""
-        if not 0 <= self.delay_s < inf:
-            raise InvalidRequest(
-                "delay_s", f"{self.delay_s} is not a delay in seconds", "Use 0 or more; 60 is usual."
-            )
+        _check_delay(self.delay_s)
 
     @property
     def delay(self) -> timedelta:

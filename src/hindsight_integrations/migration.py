@@ -6,7 +6,6 @@ Each record becomes a document with one verbatim fact; records are imported in c
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,11 +17,12 @@ from typing import Any, Protocol, TypeAlias
 
 from hindsight_integrations.bank import AsyncMemoryBank
 from hindsight_integrations.engine.assembly import AsyncHindsight
-from hindsight_integrations.errors import HindsightError, InvalidRequest
+from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.requests import Document, RetainItem
 from hindsight_integrations.model.results import BulkResult
 from hindsight_integrations.retain.verbatim import VerbatimExtractor
 from hindsight_integrations.sync import Hindsight, MemoryBank
+from hindsight_integrations.validation.limits import checked_moment
 
 __all__ = ["ImportReport", "LeftOut", "aimport_langmem", "aimport_mem0", "import_langmem", "import_mem0"]
 
@@ -80,26 +80,13 @@ class ImportReport:
     dry_run: bool = False
 
 
-_FRACTION = re.compile(r"(\.\d{6})\d+")
-_MILLISECONDS_FROM = 1e11  # as seconds, the year 5138; larger numbers are taken as milliseconds
-
-
 def moment(given: object) -> datetime | None:
-    """Parse an ISO 8601 time, or seconds or milliseconds since 1970; return None if it is not a time.
-
-    A time without a zone is taken as UTC.
-    """
-    if isinstance(given, datetime):
-        return given if given.tzinfo else given.replace(tzinfo=UTC)
-    if isinstance(given, bool) or given is None:
-        return None
+    """Parse a time as `retain` does; return None if it is not a time. A time without a zone is taken as UTC."""
     try:
-        if isinstance(given, int | float):
-            return datetime.fromtimestamp(given / 1000 if given > _MILLISECONDS_FROM else given, UTC)
-        found = datetime.fromisoformat(_FRACTION.sub(r"\1", str(given).strip()))
-    except (ValueError, OverflowError, OSError):
+        found = checked_moment(given, "time")
+    except InvalidRequest:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def statement(value: object) -> str:
@@ -221,17 +208,14 @@ def _report(
     for records, result in done:
         for record, outcome in zip(records, result.items, strict=True):
             if outcome.error is not None:
-                failed.append(LeftOut(record.id, _told(outcome.error)))
+                error = outcome.error
+                failed.append(LeftOut(record.id, f"{type(error).__name__}: {error}"))
                 continue
             counts[record.bank] += 1
             known += bool(outcome.result and not outcome.result.created)
     created = sum(result.created for _, result in done)
     banks = {name: counts[name] for name in by_bank}
     return ImportReport(banks, created, known, tuple(chain(left, failed)))
-
-
-def _told(error: HindsightError) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 PAGE = 500  # items per search

@@ -38,7 +38,6 @@ from hindsight_integrations.prompts.answer import PromptQuestion
 from hindsight_integrations.prompts.assess_evidence import AskedOpinion
 from hindsight_integrations.prompts.end_memories import OpenStatement
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage
-from hindsight_integrations.prompts.json_answer import with_schema_in_words
 from hindsight_integrations.prompts.reflect_step import (
     LookupStep,
     first_messages,
@@ -49,7 +48,7 @@ from hindsight_integrations.prompts.reflect_step import (
     streamed_last_step_prompt,
 )
 from hindsight_integrations.prompts.relate_opinions import NewOpinion
-from hindsight_integrations.prompts.rendering import template
+from hindsight_integrations.prompts.rendering import template, with_schema_in_words
 from hindsight_integrations.prompts.repair import repair_prompt
 from hindsight_integrations.reflect.agentic.toolbox import MEMORY_TOOLS
 

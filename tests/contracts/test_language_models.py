@@ -40,7 +40,7 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.models.langchain import LangChainModel
-from hindsight_integrations.models.named_models import language_model, openai_model
+from hindsight_integrations.models.named_models import language_model
 from hindsight_integrations.models.protocols import LanguageModel, Prompt, PromptMessage, PromptRole
 from hindsight_integrations.testing.contracts import (
     VERDICT,
@@ -229,31 +229,31 @@ class TestChatOpenAI(LanguageModelContract):
         assert answers == ["yes"] * 9
 
 
-def test_openai_model_takes_the_name_and_the_usual_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_openai_model_takes_the_name_and_the_usual_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     """`model="openai:<name>"` needs only the environment variables that langchain-openai documents."""
     with OpenAIServer([VERDICT]) as server:
         monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
         monkeypatch.setenv("OPENAI_API_BASE", server.url)
-        model = openai_model("openai:gpt-test")
+        model = language_model("openai:gpt-test")
         assert asyncio.run(model.complete(verdict_prompt())).output.answer == "yes"
     assert model.name == "openai:gpt-test"
     assert server.requests[0].body["model"] == "gpt-test"
     assert server.requests[0].headers["authorization"] == "Bearer from-the-environment"
 
 
-def test_openai_model_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_openai_model_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing key is reported at once, with its name."""
     for name in [name for name in os.environ if name.startswith("OPENAI_")]:
         monkeypatch.delenv(name)
     with pytest.raises(ModelRefused, match="OPENAI_API_KEY"):
-        openai_model("openai:gpt-test")
+        language_model("openai:gpt-test")
 
 
-@every_row("name", ["gpt-test", "anthropic:claude", "openai:", ""])
-def test_other_providers_are_not_guessed(name: str) -> None:
+@every_row("name", ["gpt-test", "openai:", ":gpt-test", ""])
+def test_a_provider_is_not_guessed(name: str) -> None:
     """Memory text is never sent to a provider that the caller did not name."""
-    with pytest.raises(InvalidRequest, match="openai:<name>"):
-        openai_model(name)
+    with pytest.raises(InvalidRequest, match="is not of the form '<provider>:<name>'"):
+        language_model(name)
 
 
 def test_a_model_without_an_answer_is_malformed() -> None:

@@ -20,7 +20,8 @@ from openai_server import (
 from table import every_row
 
 from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable
-from hindsight_integrations.models.llamaindex import LlamaIndexEmbedder
+from hindsight_integrations.models.client_embedder import ClientEmbedder
+from hindsight_integrations.models.llamaindex import llamaindex_embedder
 from hindsight_integrations.models.protocols import Embedder
 from hindsight_integrations.testing.contracts import EmbedderContract
 from hindsight_integrations.testing.doubles import HashEmbedder
@@ -46,7 +47,7 @@ class WordEmbedding(BaseEmbedding):  # type: ignore[misc] # LlamaIndex's types a
 class TestLlamaIndexEmbedder(EmbedderContract):
     @pytest.fixture
     def embedder(self) -> Embedder:
-        return LlamaIndexEmbedder(WordEmbedding())
+        return llamaindex_embedder(WordEmbedding())
 
 
 def vectors(request: RecordedRequest) -> Raw:
@@ -59,8 +60,8 @@ def vectors(request: RecordedRequest) -> Raw:
     return Raw(json.dumps({"object": "list", "data": data, "model": "any", "usage": usage}))
 
 
-def hosted(server: OpenAIServer) -> LlamaIndexEmbedder:
-    return LlamaIndexEmbedder(
+def hosted(server: OpenAIServer) -> ClientEmbedder:
+    return llamaindex_embedder(
         OpenAIEmbedding(
             model="text-embedding-3-small", api_base=server.url, api_key="k", max_retries=0, timeout=20
         )
@@ -95,22 +96,21 @@ class TestOpenAIEmbedding(EmbedderContract):
 
 def test_it_is_named_after_class_and_model() -> None:
     """A bank embedded with one model rejects another of the same class; a class without a model name is named after itself."""
-    assert LlamaIndexEmbedder(WordEmbedding()).identity.name == "WordEmbedding/hash-64"
-    assert LlamaIndexEmbedder(WordEmbedding(), name="mine").identity.name == "mine"
-    assert LlamaIndexEmbedder(MockEmbedding(embed_dim=8)).identity.name == "MockEmbedding"
+    assert llamaindex_embedder(WordEmbedding()).identity.name == "WordEmbedding/hash-64"
+    assert llamaindex_embedder(MockEmbedding(embed_dim=8)).identity.name == "MockEmbedding"
 
 
 def test_the_mock_keeps_the_papers_thresholds() -> None:
     """LlamaIndex's mock, common in users' tests, works although all its vectors are equal."""
-    identity = LlamaIndexEmbedder(MockEmbedding(embed_dim=8)).identity
+    identity = llamaindex_embedder(MockEmbedding(embed_dim=8)).identity
     assert identity.dimension == 8
     assert identity.thresholds.semantic_link == 0.7
 
 
 def test_questions_are_embedded_as_questions() -> None:
     """A model that adds an instruction to questions does not add it to passages."""
-    embedder = LlamaIndexEmbedder(WordEmbedding(instruction="Represent this question: "))
-    plain = LlamaIndexEmbedder(WordEmbedding())
+    embedder = llamaindex_embedder(WordEmbedding(instruction="Represent this question: "))
+    plain = llamaindex_embedder(WordEmbedding())
     np.testing.assert_array_equal(embedder.embed_documents(["ferry"]), plain.embed_documents(["ferry"]))
     assert embedder.embed_query("ferry") @ plain.embed_query("ferry") < 0.9
 
@@ -137,7 +137,7 @@ def test_bad_vectors_are_refused(rows: Any, problem: str) -> None:
             return rows
 
     with pytest.raises(MalformedOutput, match=problem) as caught:
-        LlamaIndexEmbedder(Broken()).embed_documents(["a secret", "two"])
+        llamaindex_embedder(Broken()).embed_documents(["a secret", "two"])
     assert "secret" not in f"{caught.value} {caught.value.__cause__}"
 
 
@@ -149,4 +149,4 @@ def test_a_bad_vector_of_a_question_is_refused() -> None:
             return ["a", "b"]
 
     with pytest.raises(MalformedOutput, match="not numbers"):
-        LlamaIndexEmbedder(Broken()).embed_query("where?")
+        llamaindex_embedder(Broken()).embed_query("where?")

@@ -16,7 +16,6 @@ from llama_index.llms.openai import OpenAI
 from openai_server import (
     Drip,
     Dropped,
-    Feature,
     Finish,
     OpenAIServer,
     ServerReply,
@@ -32,9 +31,8 @@ from hindsight_integrations.models.protocols import (
     StreamingLanguageModel,
     TextPrompt,
 )
-from hindsight_integrations.models.structured_output import Extra
 from hindsight_integrations.models.vendor_errors import TimedModel
-from hindsight_integrations.prompts.json_answer import with_schema_in_words
+from hindsight_integrations.prompts.rendering import with_schema_in_words
 
 TEXT = "The ferry to Brenna leaves at seven, and the last one back at nine in the evening."
 PROMPT = TextPrompt(
@@ -53,8 +51,8 @@ def openai(server: OpenAIServer) -> OpenAI:
     return OpenAI(model="gpt-4o-mini", api_base=server.url, api_key="k", max_retries=0, timeout=20)
 
 
-def adapted(llm: Any, **options: Any) -> LlamaIndexModel:
-    return LlamaIndexModel(llm, in_words=with_schema_in_words, **options)
+def adapted(llm: Any) -> LlamaIndexModel:
+    return LlamaIndexModel(llm, in_words=with_schema_in_words)
 
 
 def timed(server: OpenAIServer, *, seconds: float = 20.0, tries: int = 1) -> TimedModel:
@@ -124,15 +122,6 @@ def test_a_reader_who_leaves_ends_the_call(serving: Serving) -> None:
         assert server.left == 1
     finally:
         gc.enable()
-
-
-def test_what_a_service_refuses_is_left_out_of_a_stream_too(serving: Serving) -> None:
-    """If a server rejects a field, the request is repeated without it, before the first piece."""
-    server = serving([TEXT], without=[Feature.MAX_TOKENS])
-    model = adapted(openai(server), sends=list(Extra))
-    assert "".join(asyncio.run(read(model))) == TEXT
-    assert ["max_completion_tokens" in request.body for request in server.requests] == [True, False]
-    assert [request.body["temperature"] for request in server.requests] == [0.0, 0.0]
 
 
 class Complete(CustomLLM):  # type: ignore[misc] # LlamaIndex's types are not read

@@ -23,15 +23,15 @@ from hindsight_integrations.errors import InvalidRequest, MalformedOutput, Model
 from hindsight_integrations.model.clock import SystemClock
 from hindsight_integrations.model.time import Interval, as_utc
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.models.langchain import LangChainEmbedder
+from hindsight_integrations.models.langchain import langchain_embedder
 from hindsight_integrations.models.onnx import (
     BGE_SMALL,
     BGE_SMALL_INT8_THRESHOLDS,
     OnnxCrossEncoder,
     OnnxEmbedder,
+    RememberingReranker,
 )
 from hindsight_integrations.models.protocols import Embedder, Reranker
-from hindsight_integrations.models.reranker import RememberingReranker
 from hindsight_integrations.models.weights import resolve_weights
 from hindsight_integrations.testing.contracts import EmbedderContract, RerankerContract
 from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, HashEmbedder
@@ -133,16 +133,15 @@ class WordEmbeddings(Embeddings):
 class TestLangChainEmbedder(EmbedderContract):
     @pytest.fixture
     def embedder(self) -> Embedder:
-        return LangChainEmbedder(WordEmbeddings())
+        return langchain_embedder(WordEmbeddings())
 
     def test_it_is_named_after_class_and_model(self) -> None:
         """A bank embedded with one hosted model rejects another model of the same vendor."""
-        assert LangChainEmbedder(WordEmbeddings()).identity.name == "WordEmbeddings/hash-64"
-        assert LangChainEmbedder(WordEmbeddings(), name="mine").identity.name == "mine"
+        assert langchain_embedder(WordEmbeddings()).identity.name == "WordEmbeddings/hash-64"
 
     def test_a_random_embedder_keeps_the_papers_thresholds(self) -> None:
         """LangChain's fake embeddings, common in users' tests, work although they have no meaning."""
-        identity = LangChainEmbedder(DeterministicFakeEmbedding(size=32)).identity
+        identity = langchain_embedder(DeterministicFakeEmbedding(size=32)).identity
         assert identity.dimension == 32
         assert identity.thresholds.semantic_link == 0.7
 
@@ -167,7 +166,7 @@ class TestLangChainEmbedder(EmbedderContract):
                 return vectors
 
         with pytest.raises(MalformedOutput, match=problem):
-            LangChainEmbedder(Broken()).embed_documents(["one", "two"])
+            langchain_embedder(Broken()).embed_documents(["one", "two"])
 
     def test_a_dimension_that_changes_is_refused(self) -> None:
         """Another model behind the same object is noticed before its vectors are mixed with the old ones."""
@@ -179,7 +178,7 @@ class TestLangChainEmbedder(EmbedderContract):
                 self.size += 1
                 return [1.0] * self.size
 
-        embedder = LangChainEmbedder(Growing())
+        embedder = langchain_embedder(Growing())
         embedder.embed_query("one")
         with pytest.raises(MalformedOutput, match="different dimensions"):
             embedder.embed_query("two")
@@ -198,7 +197,7 @@ class TestLangChainEmbedder(EmbedderContract):
                 base_url=server.url, api_key=SecretStr("k"), max_retries=0, check_embedding_ctx_length=False
             )
             with pytest.raises(expected, match="text-embedding"):
-                LangChainEmbedder(embeddings).embed_query("hello")
+                langchain_embedder(embeddings).embed_query("hello")
 
 
 class TestOnnxCrossEncoder(RerankerContract):

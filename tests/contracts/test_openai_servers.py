@@ -43,10 +43,10 @@ from hindsight_integrations.errors import (
     PromptTooLong,
 )
 from hindsight_integrations.models.langchain import LangChainModel
-from hindsight_integrations.models.named_models import language_model, openai_model
+from hindsight_integrations.models.named_models import language_model
 from hindsight_integrations.models.protocols import LanguageModel
 from hindsight_integrations.models.vendor_errors import TimedModel
-from hindsight_integrations.prompts.json_answer import with_schema_in_words
+from hindsight_integrations.prompts.rendering import with_schema_in_words
 from hindsight_integrations.testing.contracts import (
     VERDICT,
     Answer,
@@ -246,9 +246,10 @@ def test_openai_itself_is_sent_no_temperature(serving: Serving, monkeypatch: pyt
     """OpenAI's newer models reject a temperature; other servers get one, because their defaults are too high for facts."""
     own = named(serving([VERDICT]), monkeypatch)
     monkeypatch.delenv("OPENAI_BASE_URL")
-    hosted = openai_model("openai:gpt-5-mini")
+    hosted = language_model("openai:gpt-5-mini")
     assert isinstance(own, TimedModel)
-    assert [_sent(model) for model in (own._model, hosted)] == [
+    assert isinstance(hosted, TimedModel)
+    assert [_sent(model) for model in (own._model, hosted._model)] == [
         {"max_completion_tokens", "temperature"},
         {"max_completion_tokens"},
     ]
@@ -256,7 +257,7 @@ def test_openai_itself_is_sent_no_temperature(serving: Serving, monkeypatch: pyt
 
 def _sent(model: object) -> set[str]:
     assert isinstance(model, LangChainModel)
-    return {extra.value for extra in model._ways.now[1]}
+    return {extra.value for extra in model._now[1]}
 
 
 def test_a_server_that_can_do_nothing_is_named(serving: Serving) -> None:

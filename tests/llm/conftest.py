@@ -20,7 +20,7 @@ import xllamacpp
 from watched_model import Watched
 
 from hindsight_integrations.models.named_models import language_model
-from hindsight_integrations.prompts.json_answer import with_schema_in_words
+from hindsight_integrations.prompts.rendering import with_schema_in_words
 
 PARTS = 22
 DIGEST = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"

@@ -13,7 +13,7 @@ from table import every_row
 
 from hindsight_integrations import Hindsight, Message
 from hindsight_integrations.langgraph import MemoryState, create_recall_node, create_retain_node
-from hindsight_integrations.model.facts import without_reasoning
+from hindsight_integrations.model.text import without_reasoning
 from hindsight_integrations.model.turns import Role
 
 ARRIVAL = datetime(2024, 6, 12, 9, tzinfo=UTC)  # by the tests' clock

@@ -24,7 +24,6 @@ from hindsight_integrations import (
 from hindsight_integrations.config import RecallConfig
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.models.tokens import default_token_counter
-from hindsight_integrations.recall.plan import adaptive_candidates
 from hindsight_integrations.sync import MemoryBank
 from hindsight_integrations.testing.doubles import FixedReranker
 
@@ -230,15 +229,6 @@ def test_impossible_thresholds_are_refused(light: Hindsight, given: Any, message
 
 
 # --- budgets
-
-
-@every_row(
-    ("max_tokens", "low", "mid", "high"),
-    [(4096, 102, 307, 1024), (2048, 51, 154, 512), (100, 20, 20, 25), (32_000, 800, 2000, 2000)],
-)
-def test_adaptive_budgets_follow_the_docs(max_tokens: int, low: int, mid: int, high: int) -> None:
-    """clamp(max_tokens * 2.5 / 7.5 / 25 %, 20, 2000) (recall docs, "How Budget Maps to Pipeline Parameters")."""
-    assert [adaptive_candidates(max_tokens, effort) for effort in Budget] == [low, mid, high]
 
 
 def test_fixed_budgets_are_the_docs() -> None:

@@ -13,7 +13,6 @@ from langchain_core.tools import tool as langchain_tool
 from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
-from hindsight_integrations.bank.reading import recalled
 from hindsight_integrations.bank.reflecting import LimitedReads
 from hindsight_integrations.model.requests import RecallQuery, TagsMatch
 from hindsight_integrations.model.time import Interval
@@ -29,7 +28,6 @@ from hindsight_integrations.reflect.agentic.toolbox import (
     ToolResult,
 )
 from hindsight_integrations.reflect.citations import CitationIndex
-from hindsight_integrations.reflect.context import no_mental_models
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 LATER = datetime(2024, 6, 12, tzinfo=UTC)
@@ -101,9 +99,7 @@ class Session:
     def __init__(self, bank: MemoryBank, **limits: Any) -> None:
         context = bank._target._context
         query = RecallQuery("What did Ann do?", LATER, **{"max_tokens": 4096, **limits})
-        reads = LimitedReads(
-            context, query, recall=partial(recalled, context), mental_models=no_mental_models
-        )
+        reads = LimitedReads(context, query)
         self.bank = bank
         self.bench = ToolContext(reads, nothing_shown(), 2_000)
         self.toolbox = Toolbox()
@@ -359,10 +355,17 @@ def test_a_wrong_call_is_told_what_to_do(
 
 
 def test_every_tool_says_how_it_is_called() -> None:
-    """The list in the prompt contains each tool with exactly its arguments."""
-    for tool in MEMORY_TOOLS:
-        named = tool.usage.split("(")[1].split(")")[0].replace("?", "").split(", ")
-        assert {*named} == {*tool.arguments.model_fields}, tool.name  # type: ignore[attr-defined]
+    """The list in the prompt contains each tool with exactly its arguments; others are rejected."""
+    named = {
+        tool.name: {*tool.usage.split("(")[1].split(")")[0].replace("?", "").split(", ")}
+        for tool in MEMORY_TOOLS
+    }
+    everything = set().union(*named.values())
+    for tool, names in named.items():
+        for name in everything:
+            with pytest.raises(ToolProblem, match=rf"\b{name}: ") as raised:
+                use(own(), tool, **{name: []})
+            assert (f"{name}: Extra inputs are not permitted" in str(raised.value)) == (name not in names)
 
 
 class Forecast:

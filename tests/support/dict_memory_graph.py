@@ -66,10 +66,6 @@ class DictMemoryGraph:
         """Record that everything up to this commit has been applied."""
         self._watermark = mark
 
-    def has(self, units: IntArray) -> list[bool]:
-        """Whether each unit is a node."""
-        return [unit in self._touching for unit in units.tolist()]
-
     def counts(self) -> tuple[int, int, int, int]:
         """Numbers of unit nodes, entity nodes, links and mentions."""
         with self._lock:

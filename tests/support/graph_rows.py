@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from hindsight_integrations.indexes.protocols import MemoryGraph
-from hindsight_integrations.model.arrays import IntArray
+from hindsight_integrations.model.arrays import BoolArray, IntArray
 from hindsight_integrations.model.links import Edges, Mentions
 
 LinkRow = tuple[int, int, int, float]
@@ -17,6 +17,17 @@ Pair = tuple[int, int]
 def int_array(values: Iterable[int] = ()) -> IntArray:
     """An int64 array of these values, (n,)."""
     return np.array(list(values), np.int64)
+
+
+def any_unit(ids: IntArray) -> BoolArray:
+    """Allow every unit."""
+    return np.ones(len(ids), bool)
+
+
+def units_among(allowed: Iterable[int]) -> Callable[[IntArray], BoolArray]:
+    """Allow only these units."""
+    known = int_array(allowed)
+    return lambda ids: np.isin(ids, known)
 
 
 def edges(rows: Iterable[LinkRow] = ()) -> Edges:

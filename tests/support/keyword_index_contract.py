@@ -193,7 +193,6 @@ class KeywordIndexContract:
         index.advance(make_mark(1))
         index.upsert(int_ids(7), ["first"])
         index.remove(int_ids(8))
-        index.refresh()
         assert index.search("violin", 5, told=True).ids.tolist() == []
 
     def test_removed_texts_leave_the_statistics(self, index: KeywordIndex, make_index: MakeIndex) -> None:
@@ -223,51 +222,45 @@ class KeywordIndexContract:
         index.advance(make_mark(9))
         assert index.watermark == make_mark(9)
 
-    def test_refresh_shows_without_recording(self, index: KeywordIndex) -> None:
-        """After `refresh` written texts are found and removed ones are not; the watermark stays until `advance`."""
+    def test_changes_are_visible_at_once(self, index: KeywordIndex) -> None:
+        """Written texts are found and removed ones are not; the watermark stays until `advance`."""
         fill(index, CORPUS, 5)
         index.upsert(int_ids(9, 3), ["indigo garden", "indigo sand"])
         index.remove(int_ids(1))
-        index.refresh()
         assert index.watermark == make_mark(5)
         assert (index.count(), found(index, "indigo")) == (len(CORPUS), [3, 9])
         assert (found(index, "violin"), found(index, "kite")) == ([], [])
         index.advance(make_mark(6))
         assert (index.watermark, found(index, "indigo")) == (make_mark(6), [3, 9])
 
-    def test_refreshing_changes_no_score(self, index: KeywordIndex, make_index: MakeIndex) -> None:
+    def test_changes_in_steps_give_the_same_scores(self, index: KeywordIndex, make_index: MakeIndex) -> None:
         """Texts made visible one by one, some replaced and removed, have the same scores as texts committed at once."""
         for row, text in {**CORPUS, 30: "harbour " * 30}.items():
             index.upsert(int_ids(row), [text if row != 2 else "red harbour winter"])
-            index.refresh()
-        index.upsert(int_ids(2), [CORPUS[2]])
+            index.upsert(int_ids(2), [CORPUS[2]])
         index.remove(int_ids(30))
-        index.refresh()
         at_once = make_index("once")
         fill(at_once, CORPUS)
         shown, recorded = index.search("red harbour", 10), at_once.search("red harbour", 10)
         assert shown.ids.tolist() == recorded.ids.tolist()
         assert shown.scores.tolist() == recorded.scores.tolist()
 
-    def test_refresh_tells_whether_removed_words_are_left(self, index: KeywordIndex) -> None:
+    def test_upsert_returns_whether_removed_words_may_be_in_the_files(self, index: KeywordIndex) -> None:
         """Only after a removal or replacement may the files contain old words, until the next `advance`."""
         fill(index, CORPUS)
-        index.upsert(int_ids(9), ["indigo garden"])
-        assert not index.refresh()
-        index.upsert(int_ids(9), ["indigo sand"])
-        assert index.refresh()
-        assert index.refresh()
+        assert not index.upsert(int_ids(9), ["indigo garden"])
+        assert index.upsert(int_ids(9), ["indigo sand"])
+        assert index.upsert(int_ids(10), ["amber garden"])
         index.advance(make_mark(2))
-        assert not index.refresh()
+        assert not index.upsert(int_ids(), [])
         index.remove(int_ids(9))
-        assert index.refresh()
+        assert index.upsert(int_ids(), [])
 
     def test_reverted_changes_can_be_written_again(self, index: KeywordIndex) -> None:
         """After `revert` the index is usable, and writing everything after its watermark again gives the full state."""
         fill(index, CORPUS, 5)
         index.upsert(int_ids(9), ["indigo garden"])
         index.remove(int_ids(5))
-        index.refresh()
         index.revert()
         mark = index.watermark
         assert mark in (make_mark(5), None)
@@ -275,7 +268,6 @@ class KeywordIndexContract:
             index.upsert(int_ids(*CORPUS), list(CORPUS.values()))
         index.upsert(int_ids(9), ["indigo garden"])
         index.remove(int_ids(5))
-        index.refresh()
         assert (index.count(), found(index, "indigo"), found(index, "quartz")) == (len(CORPUS), [9], [])
 
     def test_nothing_to_do_is_fine(self, index: KeywordIndex) -> None:

@@ -14,7 +14,6 @@ from hindsight_integrations.config import EmbedderBackend, KeywordBackend, Model
 from hindsight_integrations.models.protocols import Embedder
 from hindsight_integrations.models.static import POTION_BASE_8M, POTION_THRESHOLDS, StaticEmbedder
 from hindsight_integrations.models.weights import (
-    WeightsSource,
     calibrate,
     calibration_pairs,
     resolve_weights,
@@ -42,7 +41,7 @@ def test_the_wheel_serves_it(monkeypatch: pytest.MonkeyPatch) -> None:
     identity = StaticEmbedder(offline=True).identity
     assert (identity.name, identity.dimension) == ("minishlab/potion-base-8M", 256)
     assert identity.thresholds == POTION_THRESHOLDS
-    assert resolve_weights(POTION_BASE_8M, offline=True).source is WeightsSource.PACKAGE
+    assert resolve_weights(POTION_BASE_8M, offline=True).sha256 == POTION_BASE_8M.packaged.model.sha256
 
 
 def test_vectors_are_those_of_the_reference_implementation(potion: StaticEmbedder) -> None:

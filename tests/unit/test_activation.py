@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graph_rows import LinkRow, Pair, fill, int_array
+from graph_rows import LinkRow, Pair, any_unit, fill, int_array, units_among
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_graph_contract import (
@@ -22,7 +22,6 @@ from memory_graph_contract import (
 from table import every_row
 
 from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
-from hindsight_integrations.indexes.link_expansion import entity_signal, link_expansion
 from hindsight_integrations.indexes.spreading_activation import (
     entity_gain,
     entity_seeds,
@@ -54,7 +53,7 @@ def walked(
     walk: Callable[..., Hits], graph: RustworkxMemoryGraph, seeds: Mapping[int, float], **options: Any
 ) -> dict[int, float]:
     """Return the results of a strategy, best first."""
-    settings_ = {"muted": NOBODY, "allowed": None, "budget": 100, "similarity": indifferent, **options}
+    settings_ = {"muted": NOBODY, "allowed": any_unit, "budget": 100, "similarity": indifferent, **options}
     hits = walk(graph, seeded(seeds), **settings_)
     assert (hits.ids.dtype, hits.scores.dtype) == (np.dtype(np.int64), np.dtype(np.float32))
     return dict(zip(hits.ids.tolist(), hits.scores.tolist(), strict=True))
@@ -125,7 +124,7 @@ def test_hubs_transmit_nothing() -> None:
 def test_units_outside_the_window_neither_show_nor_transmit() -> None:
     """Units outside the filter are neither returned nor traversed, whether given as ids or as a mask."""
     graph = graph_of([(0, 1, SEMANTIC, 1.0), (1, 2, SEMANTIC, 1.0), (0, 3, SEMANTIC, 1.0)])
-    by_ids = walked(spread, graph, {0: 1.0, 1: 0.9}, allowed=int_array([0, 2, 3]))
+    by_ids = walked(spread, graph, {0: 1.0, 1: 0.9}, allowed=units_among([0, 2, 3]))
     by_mask = walked(spread, graph, {0: 1.0, 1: 0.9}, allowed=lambda ids: ids != 1)
     assert set(by_ids) == {0, 3}
     assert by_ids == by_mask
@@ -141,7 +140,7 @@ def test_an_entity_lights_its_two_hundred_units_nearest_to_the_query() -> None:
 def test_the_fan_out_is_spent_on_units_that_may_be_seen() -> None:
     """Closed units do not use up the fan-out."""
     graph = graph_of(said=[(unit, 7) for unit in range(260)])
-    valid = int_array([0, *range(60, 260)])
+    valid = units_among([0, *range(60, 260)])
     found = walked(
         spread, graph, {0: 1.0}, budget=1000, allowed=valid, similarity=lambda ids: (-ids).astype(np.float32)
     )
@@ -193,14 +192,14 @@ def test_the_budget_limits_what_comes_back_to_the_most_active() -> None:
 def test_seeds_are_clipped_merged_and_may_be_unknown() -> None:
     """Seeds are clipped to [0.1, 1], duplicates keep the best, and a seed not in the graph is still returned."""
     seeds = Hits(int_array([5, 5, 6, 7]), np.array([0.3, 0.6, 1.2, 0.05], np.float32))
-    hits = spread(graph_of(), seeds, muted=NOBODY, allowed=None, budget=10, similarity=indifferent)
+    hits = spread(graph_of(), seeds, muted=NOBODY, allowed=any_unit, budget=10, similarity=indifferent)
     assert (hits.ids.tolist(), hits.scores.tolist()) == ([6, 5], pytest.approx([1.0, 0.6]))
 
 
 def test_no_seeds_no_activation() -> None:
-    """Without seeds, neither strategy returns anything."""
+    """Without seeds, nothing is activated."""
     graph = graph_of([(0, 1, SEMANTIC, 1.0)])
-    assert walked(spread, graph, {}) == walked(link_expansion, graph, {}) == {}
+    assert walked(spread, graph, {}) == {}
 
 
 # -- eq. 12 by properties ---------------------------------------------------------------------------------------------
@@ -298,7 +297,7 @@ def test_entities_named_in_the_query_seed_their_units() -> None:
         graph,
         int_array([7, 9]),
         muted=int_array([9]),
-        allowed=None,
+        allowed=any_unit,
         similarity=lambda ids: ids.astype(np.float32),
     )
     assert (hits.ids.tolist(), hits.scores.tolist()) == ([2, 1], pytest.approx([0.95, 0.95]))
@@ -309,7 +308,7 @@ def test_a_unit_naming_two_entities_is_one_seed_and_the_window_holds() -> None:
     """Seeds are distinct and allowed."""
     graph = graph_of(said=[(1, 7), (1, 8), (2, 7)])
     hits = entity_seeds(
-        graph, int_array([7, 8]), muted=NOBODY, allowed=int_array([1]), similarity=indifferent
+        graph, int_array([7, 8]), muted=NOBODY, allowed=units_among([1]), similarity=indifferent
     )
     assert hits.ids.tolist() == [1]
 
@@ -319,63 +318,3 @@ def test_hubs_are_the_tenth_most_banks_talk_of_and_the_roles() -> None:
     entities, degrees = int_array([1, 2, 3]), int_array([11, 10, 1])
     assert hub_entities(entities, degrees, 100, int_array([3])).tolist() == [1, 3]
     assert hub_entities(entities, int_array([5, 4, 1]), 8, NOBODY).tolist() == [1]
-
-
-# -- link expansion ---------------------------------------------------------------------------------------------------
-
-
-def test_docs_entity_signal() -> None:
-    """Recall docs, "Graph Scoring Detail": 1, 2 and 3 shared entities score 0.46, 0.76 and 0.91."""
-    assert entity_signal(int_array([0, 1, 2, 3])).round(2).tolist() == [0.0, 0.46, 0.76, 0.91]
-
-
-def test_signals_of_link_expansion_are_added() -> None:
-    """1 shared entity + 0.9 semantic + 0.3 causal = tanh(0.5) + 1.2; 2 shared + 0.7 semantic = tanh(1.0) + 0.7."""
-    links = [(0, 1, SEMANTIC, 0.9), (1, 0, CAUSES, 0.3), (2, 0, SEMANTIC, 0.7)]
-    said = [(0, 7), (0, 8), (1, 7), (2, 7), (2, 8)]
-    found = walked(link_expansion, graph_of(links, said), {0: 0.5})
-    assert found == pytest.approx({1: math.tanh(0.5) + 1.2, 2: math.tanh(1.0) + 0.7}, abs=0.005)
-
-
-def test_link_expansion_takes_one_hop_strongest_links_and_no_temporal_ones() -> None:
-    """Of two seeds' links the stronger counts, once; neighbours of neighbours and of mere time are not found."""
-    links = [(0, 2, SEMANTIC, 0.8), (1, 2, SEMANTIC, 1.0), (2, 3, SEMANTIC, 1.0), (0, 4, TEMPORAL, 1.0)]
-    assert walked(link_expansion, graph_of(links), {0: 0.9, 1: 0.1}) == {2: 1.0}
-
-
-def test_shared_entities_are_counted_over_all_seeds_without_hubs() -> None:
-    """Unit 2 shares entity 7 with both seeds and 8 with one, which counts as two entities; hub 9 does not count."""
-    said = [(0, 7), (1, 7), (1, 8), (2, 7), (2, 8), (0, 9), (2, 9), (3, 9)]
-    found = walked(link_expansion, graph_of(said=said), {0: 0.9, 1: 0.8}, muted=int_array([9]))
-    assert found == pytest.approx({2: math.tanh(1.0)}, abs=1e-6)
-
-
-def test_link_expansion_leaves_out_seeds_and_what_is_not_allowed() -> None:
-    """Link expansion returns no seeds and nothing outside the filter."""
-    graph = graph_of(
-        [(0, 1, SEMANTIC, 1.0), (0, 2, SEMANTIC, 0.8), (3, 4, SEMANTIC, 1.0)], [(0, 7), (3, 7), (5, 7)]
-    )
-    assert list(walked(link_expansion, graph, {0: 0.9, 1: 0.8}, allowed=int_array([0, 1, 2, 4]))) == [2]
-    assert walked(link_expansion, graph, {3: 0.9}, allowed=int_array([4])) == {}
-
-
-def test_equal_expansions_go_by_cosine_then_id_and_the_budget_cuts_last() -> None:
-    """Equal scores are ordered by cosine, then id, before the budget cuts."""
-    graph = graph_of(said=[(unit, 7) for unit in range(9)])
-
-    def near(ids: IntArray) -> FloatArray:
-        return np.where(ids == 6, 0.9, 0.1).astype(np.float32)
-
-    assert list(walked(link_expansion, graph, {0: 1.0}, budget=3, similarity=near)) == [6, 1, 2]
-
-
-@settings(max_examples=40, deadline=None)
-@given(links=LINKS, said=SAID, seeds=SEEDS)
-def test_link_expansion_scores_stay_in_the_docs_range(
-    links: list[LinkRow], said: list[Pair], seeds: dict[int, float]
-) -> None:
-    """Scores are in (0, 3], sorted, and never include a seed."""
-    found = walked(link_expansion, graph_of(links, said), seeds)
-    assert not set(found) & set(seeds)
-    assert list(found.values()) == sorted(found.values(), reverse=True)
-    assert all(0.0 < score <= 3.0 for score in found.values())

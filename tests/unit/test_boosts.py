@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,7 +21,6 @@ from hindsight_integrations.recall.rerank import (
     TEMPORAL_ALPHA,
     boost,
     days_before,
-    docs_score,
     final_score,
     proof,
     recency,
@@ -99,8 +97,8 @@ def test_a_question_without_time_leaves_time_alone() -> None:
 
 
 def test_docs_maximum_combined_range() -> None:
-    """Recall docs: all boosts together change the docs' product by +27 % or -23 % at most."""
-    best, worst = (float(docs_score(0.0, *boosts(signal, signal, signal))) / 0.5 for signal in (1.0, 0.0))
+    """Recall docs: all boosts together are worth +27 % or -23 % at most."""
+    best, worst = (float(math.prod(boosts(signal, signal, signal))) for signal in (1.0, 0.0))
     assert (best, worst) == pytest.approx((1.10 * 1.10 * 1.05, 0.90 * 0.90 * 0.95))
     assert [round((score - 1) * 100) for score in (best, worst)] == [27, -23]
 
@@ -114,7 +112,8 @@ def test_log_odds_adds_the_logarithms_of_the_boosts() -> None:
 def test_sure_answers_stay_apart_where_the_sigmoid_saturates() -> None:
     """Logits of 9 and 11 are both about 1.0 after the sigmoid: in the docs' product an old date reverses them, in log-odds it does not."""
     old = boost(np.array([1.0, 0.1]), RECENCY_ALPHA)
-    product, log_odds = docs_score(np.array([9.0, 11.0]), old), final_score(np.array([9.0, 11.0]), old)
+    logits = np.array([9.0, 11.0])
+    product, log_odds = sigmoid(logits) * old, final_score(logits, old)
     assert product[0] > product[1]
     assert log_odds[0] < log_odds[1]
 
@@ -142,22 +141,16 @@ def test_neutral_signals_move_nothing_and_others_little(
     assert math.log(0.90 * 0.90 * 0.95) - 1e-9 <= moved <= math.log(1.10 * 1.10 * 1.05) + 1e-9
 
 
-@given(
-    logit=LOGIT,
-    more=st.floats(0.01, 5.0),
-    signal=SIGNAL,
-    rise=st.floats(0.01, 1.0),
-    score=st.sampled_from([final_score, docs_score]),
-)
+@given(logit=LOGIT, more=st.floats(0.01, 5.0), signal=SIGNAL, rise=st.floats(0.01, 1.0))
 def test_score_rises_with_relevance_and_with_each_signal(
-    logit: float, more: float, signal: float, rise: float, score: Callable[..., Float64Array]
+    logit: float, more: float, signal: float, rise: float
 ) -> None:
     """The score rises with relevance and with each signal."""
-    base = float(score(logit, *boosts(signal, signal, signal)))
-    assert float(score(logit + more, *boosts(signal, signal, signal))) > base
+    base = float(final_score(logit, *boosts(signal, signal, signal)))
+    assert float(final_score(logit + more, *boosts(signal, signal, signal))) > base
     higher = min(1.0, signal + rise)
     for signals in ((higher, signal, signal), (signal, higher, signal), (signal, signal, higher)):
-        assert float(score(logit, *boosts(*signals))) >= base
+        assert float(final_score(logit, *boosts(*signals))) >= base
 
 
 @given(first=st.floats(0.0, 2000.0), later=st.floats(0.0, 2000.0))

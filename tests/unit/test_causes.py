@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from graph_rows import fill
+from graph_rows import any_unit, fill
 
 from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
 from hindsight_integrations.indexes.spreading_activation import Causes, spread
@@ -30,7 +30,7 @@ def test_only_causal_links_are_followed() -> None:
     """From the first cause to its last effect, and to no unit that is only close in time or shares a name."""
     seeds = Hits(np.array([1]), np.array([0.9], np.float32))
     none = np.empty(0, np.int64)
-    reached = spread(Causes(graph()), seeds, muted=none, allowed=None, budget=10, similarity=level)
+    reached = spread(Causes(graph()), seeds, muted=none, allowed=any_unit, budget=10, similarity=level)
     assert sorted(reached.ids.tolist()) == [1, 2, 3]
-    everything = spread(graph(), seeds, muted=none, allowed=None, budget=10, similarity=level)
+    everything = spread(graph(), seeds, muted=none, allowed=any_unit, budget=10, similarity=level)
     assert sorted(everything.ids.tolist()) == [1, 2, 3, 4, 5]

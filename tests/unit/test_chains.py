@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from graph_rows import any_unit
 from table import every_row
 
 from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
@@ -54,7 +55,7 @@ def walked(steps: int, budget: int = 10) -> Hits:
     seeds = np.array([1, *range(100, 150)])
     first = Hits(seeds, np.full(len(seeds), 0.95, np.float32))
     return spread_by_distance(
-        chain_graph(), first, steps=steps, muted=NONE, allowed=None, budget=budget, similarity=dark
+        chain_graph(), first, steps=steps, muted=NONE, allowed=any_unit, budget=budget, similarity=dark
     )
 
 

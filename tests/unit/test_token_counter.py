@@ -82,7 +82,7 @@ class TestWordCounter(TokenCounterContract):
 @pytest.fixture
 def no_bundled_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without llama-index-core."""
-    monkeypatch.setattr(tiktoken_counter, "BUNDLED_CACHE", Path("no/such/folder"))
+    monkeypatch.setattr(tiktoken_counter, "BUNDLED_CACHE", "no/such/folder")
     monkeypatch.delenv(CACHE_VARIABLE, raising=False)
 
 

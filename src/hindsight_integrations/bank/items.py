@@ -13,7 +13,7 @@ import numpy as np
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
 from hindsight_integrations.errors import LedgerFailed, RevisionConflict, StorageError
 from hindsight_integrations.indexes.bank_view import BankView
-from hindsight_integrations.indexes.embedding import embed_units
+from hindsight_integrations.indexes.embedding import unit_writes
 from hindsight_integrations.indexes.hybrid import ranked_items
 from hindsight_integrations.ledger.values import Scrub
 from hindsight_integrations.model.arrays import IntArray
@@ -98,7 +98,8 @@ def _prepared(
     units = {
         key: units_of(write, bank.name, now) for key, write in last.items() if isinstance(write, ItemPut)
     }
-    given = _embedded([unit for some in units.values() for unit in some if unit.id not in known], bank)
+    new = [unit for some in units.values() for unit in some if unit.id not in known]
+    given = {write.unit.id: write for write in unit_writes(new, services.embedder)}
     return [
         ItemWrite(
             namespace=write.namespace,
@@ -111,16 +112,6 @@ def _prepared(
         else write
         for key, write in last.items()
     ]
-
-
-def _embedded(units: Sequence[MemoryUnit], bank: BankContext) -> dict[str, UnitWrite]:
-    if not units:
-        return {}
-    vectors = embed_units(units, bank.services.embedder)
-    return {
-        unit.id: UnitWrite(unit, vector.astype("<f4").tobytes())
-        for unit, vector in zip(units, vectors, strict=True)
-    }
 
 
 def _commit(bank: BankContext, writes: Sequence[ItemWrite | ItemDelete]) -> None:
@@ -164,10 +155,8 @@ def finish_scrub(bank: BankContext) -> bool:
     try:
         return bank.services.ledger.erasure.scrub() is Scrub.CLEAN and not bank.problems()
     except LedgerFailed:
-        return (
-            # The disk is full. Search does not return the items; the next scrub or opening removes their bytes.
-            False
-        )
+        # The disk is full. Search does not return the items; the next scrub or opening removes their bytes.
+        return False
 
 
 Condition = Callable[[Mapping[str, Any]], bool]

@@ -128,11 +128,6 @@ def tells_of(description: str, text: str, language: Language) -> bool:
     """Check whether a memory matches a description: it contains all its names and most of its other words.
 
     An identifier in the memory also matches words for its kind, such as "phone number" or "card".
-
-    Args:
-        description: description of the memories to forget.
-        text: text of the memory.
-        language: language of both.
     """
     words, memory_stems = content_stems(description, language), set(content_stems(text, language))
     for identifier in identifiers_in(text):

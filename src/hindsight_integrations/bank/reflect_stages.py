@@ -126,12 +126,7 @@ def plain_relations(relations: Relations) -> list[Plain]:
 
 
 def relations_from(rows: Iterable[Mapping[str, Any]], spent: Sequence[int]) -> Relations:
-    """Convert rows back to relations.
-
-    Args:
-        rows: rows from `plain_relations`.
-        spent: number of calls, prompt tokens and completion tokens of the comparison.
-    """
+    """Convert rows back to relations; `spent` has the number of calls, prompt tokens and completion tokens."""
     relations = Relations(calls=spent[0], tokens_in=spent[1], tokens_out=spent[2])
     for row in rows:
         pair = (row["new"], row["held"])
@@ -468,11 +463,7 @@ class AsyncReflectStages(BankVerbs):
         return {**state.reflection, "opinions": sorted(opinions, key=lambda each: each["number"]), **costs}
 
     def _answer(self, given: Mapping[str, Any], options: ReflectOptions) -> tuple[AnswerState, ReflectQuery]:
-        """Parse the state after an answer, and rebuild its request.
-
-        Raises:
-            InvalidRequest: `given` is not an answer.
-        """
+        """Parse the state after an answer, and rebuild its request."""
         state = from_json(AnswerState, given)
         return state, self._request(state.query, state.asked_at, state.operation, options)
 

@@ -58,15 +58,13 @@ from hindsight_integrations.recall.rerank import grounds_of
 from hindsight_integrations.reflect.context import (
     RECORD_TOKENS,
     Listed,
-    MentalModelsNear,
     Period,
-    Recall,
     RecordSelection,
     ReflectContext,
     SaidTurn,
     Sources,
 )
-from hindsight_integrations.reflect.pipeline import reflect, reflect_events
+from hindsight_integrations.reflect.pipeline import ReflectSteps, reflect
 from hindsight_integrations.validation.arguments import (
     MAX_OPERATION,
     checked_instant,
@@ -104,10 +102,7 @@ class EntityMentions:
 def mentioned(view: BankView, name: str, usable: BoolArray) -> EntityMentions:
     """Find the entity with this id or unique name among the entities that usable memories mention.
 
-    Args:
-        view: the view of the bank.
-        name: the name or id from the model's answer.
-        usable: mask over the view's columns that selects the memories that may be used.
+    The model wrote the name. `usable` is a mask over the view's columns.
 
     Raises:
         InvalidRequest: no entity or several entities match; the message lists similar names.
@@ -156,20 +151,11 @@ class _Limits(TypedDict):
 class LimitedReads:
     """The read operations of one reflection on one bank; implements `MemoryReads`.
 
-    Args:
-        context: the bank.
-        query: query of the reflection; its tags, time and window apply to every read.
-        recall: callback that recalls memories.
-        mental_models: callback that finds the mental models nearest to a question.
+    The tags, time and window of the reflection's query apply to every read.
     """
 
-    def __init__(
-        self, context: BankContext, query: RecallQuery, *, recall: Recall, mental_models: MentalModelsNear
-    ) -> None:
-        self._context = context
-        self._query = query
-        self._recall = recall
-        self._mental_models = mental_models
+    def __init__(self, context: BankContext, query: RecallQuery) -> None:
+        self._context, self._query = context, query
 
     async def recall(
         self, text: str, *, types: Sequence[FactType], period: Period, max_tokens: int
@@ -182,7 +168,7 @@ class LimitedReads:
             window=self._window(period),
             max_tokens=min(max_tokens, self._query.max_tokens),
         )
-        return await self._recall(asked)
+        return await recalled(self._context, asked)
 
     async def listed(
         self, *, types: Sequence[FactType], entity: str | None, period: Period, limit: int
@@ -214,7 +200,7 @@ class LimitedReads:
 
     async def mental_models(self, text: str) -> Sequence[MentalModel]:
         """Find the mental models nearest to a text."""
-        return await self._mental_models(replace(self._query, text=text))
+        return await mental_models_near(self._context, replace(self._query, text=text))
 
     async def records(
         self, wanted: RecordSelection, *, period: Period
@@ -391,12 +377,7 @@ def _passage(view: BankView, unit: MemoryUnit) -> str:
 
 
 class Reflections:
-    """Validates the options of a bank's reflections and creates their context.
-
-    Args:
-        context: the bank.
-        answering_as: profile of the agent that answers; None uses the bank's own.
-    """
+    """Validates the options of a bank's reflections and creates their context."""
 
     def __init__(self, context: BankContext, answering_as: BankProfile | None) -> None:
         self._context = context
@@ -447,11 +428,7 @@ class Reflections:
         )
 
     async def context(self, as_of: datetime | None) -> ReflectContext:
-        """Create the context of a reflection.
-
-        Args:
-            as_of: time whose profile is used; None means now.
-        """
+        """Create the context of a reflection, with the profile at `as_of`, or the current one."""
         bank = self._context
         return ReflectContext(
             projector=bank,
@@ -460,7 +437,7 @@ class Reflections:
             recall=partial(recalled, bank),
             mental_models=partial(mental_models_near, bank),
             directives=partial(directives_for, bank),
-            reads=self._reads,
+            reads=partial(LimitedReads, bank),
         )
 
     def _no_opinions(self, as_of: datetime | None) -> str:
@@ -476,18 +453,9 @@ class Reflections:
             )
         return "no opinions are formed on a read-only engine" if services.read_only else ""
 
-    def _reads(self, query: RecallQuery) -> LimitedReads:
-        kept = partial(mental_models_near, self._context)
-        return LimitedReads(self._context, query, recall=partial(recalled, self._context), mental_models=kept)
-
 
 class ReflectingVerbs(ReadingVerbs):
-    """Methods that answer questions from memory.
-
-    Args:
-        context: the bank.
-        answering_as: profile of the agent that answers; None uses the bank's own.
-    """
+    """Methods that answer questions from memory, as `answering_as` or, if that is None, with the bank's own profile."""
 
     def __init__(self, context: BankContext, *, answering_as: BankProfile | None = None) -> None:
         super().__init__(context)
@@ -538,6 +506,6 @@ class ReflectingVerbs(ReadingVerbs):
         """
         request = self._reflections.checked(query, **options)
         needed = await self._reflections.context(request.recall.as_of)
-        async with aclosing(reflect_events(request, needed)) as events:
+        async with aclosing(ReflectSteps(request, needed, streamed=True).run()) as events:
             async for event in events:
                 yield event

@@ -45,11 +45,6 @@ def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
 def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> MemoryUnit:
     """Edit a memory, commit and index the change, and return the edited memory.
 
-    Args:
-        bank: bank of the memory.
-        unit_id: id of the memory.
-        changes: new values by field name: `text`, `occurred`, `tags` or `metadata`.
-
     Raises:
         InvalidRequest: the bank has no memory with that id, or the memory is a turn that waits for extraction, belongs to a
             store item, or was derived from facts.
@@ -132,11 +127,6 @@ def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
 def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
     """Invalidate a memory or item; a document includes its items. Return False, without writing, if it is already invalid.
 
-    Args:
-        bank: bank of the memory.
-        unit_id: id of the memory.
-        reason: the reason to log; if empty, `WITHDRAWN_BY_HAND` is used.
-
     Raises:
         InvalidRequest: the bank has no such memory; or the memory is a turn that waits for extraction, belongs to a store item,
             is an opinion, or is derived from facts, from which it would be derived again.
@@ -193,10 +183,6 @@ def _check_stands_alone(bank: BankContext, unit: MemoryUnit) -> None:
 
 def restored(bank: BankContext, unit_id: str) -> bool:
     """Restore an invalid memory or item; a document includes the items that ended with it. Return False if it is already valid.
-
-    Args:
-        bank: bank of the memory.
-        unit_id: id of the memory or item.
 
     Raises:
         InvalidRequest: the bank has no such memory, or it is an opinion that was reworded.

@@ -40,7 +40,7 @@ from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.model.time import DateOrder, LocalDates, Weekday
 from hindsight_integrations.model.watermark import IndexMark
 from hindsight_integrations.models.protocols import Embedder, LanguageModel, Reranker, TimeParser
-from hindsight_integrations.prompts.json_answer import with_schema_in_words
+from hindsight_integrations.prompts.rendering import with_schema_in_words
 from hindsight_integrations.services import Services
 from hindsight_integrations.validation.arguments import checked_path
 
@@ -397,13 +397,13 @@ def _embedder(embeddings: BaseEmbedding | Embeddings | Embedder | None, config: 
         case Vendor.OURS:
             return cast("Embedder", embeddings)
         case Vendor.LLAMAINDEX:
-            from hindsight_integrations.models.llamaindex import LlamaIndexEmbedder
+            from hindsight_integrations.models.llamaindex import llamaindex_embedder
 
-            return LlamaIndexEmbedder(cast("BaseEmbedding", embeddings))
+            return llamaindex_embedder(cast("BaseEmbedding", embeddings))
         case Vendor.LANGCHAIN:
-            from hindsight_integrations.models.langchain import LangChainEmbedder
+            from hindsight_integrations.models.langchain import langchain_embedder
 
-            return LangChainEmbedder(cast("Embeddings", embeddings))
+            return langchain_embedder(cast("Embeddings", embeddings))
 
 
 def local_embedder(models: ModelConfig) -> Embedder:
@@ -434,8 +434,7 @@ def _reranker(reranker: Reranker | Literal["default"] | None, config: HindsightC
     """Return the given reranker; for "default", the cross-encoder if its weights are present. Downloads nothing."""
     if reranker != DEFAULT:
         return reranker
-    from hindsight_integrations.models.onnx import MS_MARCO_MINILM_L12, OnnxCrossEncoder
-    from hindsight_integrations.models.reranker import RememberingReranker
+    from hindsight_integrations.models.onnx import MS_MARCO_MINILM_L12, OnnxCrossEncoder, RememberingReranker
     from hindsight_integrations.models.weights import resolve_weights
 
     folder = config.models.reranker_path

@@ -93,9 +93,7 @@ class ItemColumns:
 def items_in_order(units: IntArray, of: tuple[IntArray, IntArray]) -> IntArray:
     """Map units to their items, in the units' order, without duplicates; units without an item are left out.
 
-    Args:
-        units: row ids, best first.
-        of: row ids of units, ascending, and the item of each.
+    `of` has row ids of units, ascending, and the item of each.
     """
     known, items = of
     if not len(known) or not len(units):

@@ -106,13 +106,9 @@ def read_items(
 def valid_items(
     ids: Iterable[int], ledger: LedgerReader, bank: str, *, held: Collection[str] = ()
 ) -> dict[int, list[MemoryUnit]]:
-    """Return the currently valid items of each document among the units (by row id), in the order in which they are shown.
+    """Return the valid items of each document among the units (by row id), in the order in which they are shown.
 
-    Args:
-        ids: row ids of the units.
-        ledger: the ledger or a snapshot.
-        bank: the bank's name.
-        held: ids of closed items to include.
+    Items that are closed now are included if their id is in `held`.
     """
     every = ledger.units.items_of(bank, np.fromiter(ids, np.int64))
     if not every:
@@ -130,13 +126,7 @@ def valid_items(
 
 
 def as_they_stand(units: Mapping[int, MemoryUnit], ledger: LedgerReader, bank: str) -> dict[int, MemoryUnit]:
-    """Return the units in the order given, with full texts; a document's text includes its currently valid items.
-
-    Args:
-        units: the units by row id.
-        ledger: the ledger or a snapshot.
-        bank: the bank's name.
-    """
+    """Return the units in the order given, with full texts; a document's text includes its currently valid items."""
     items = valid_items(units, ledger, bank)
     return {
         row: replace(unit, text=document_text(unit.text, items.get(row, ())), compact=None)

@@ -12,11 +12,12 @@ from typing import TypeVar
 import numpy as np
 
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput, WrongDimension
-from hindsight_integrations.model.arrays import Float64Array, FloatArray, Matrix, Vector, fault_of_vectors
+from hindsight_integrations.model.arrays import Float64Array, Matrix, Vector, fault_of_vectors
 from hindsight_integrations.model.embedder import REFERENCE, Thresholds
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.time import Interval, readable_time
 from hindsight_integrations.model.units import MemoryUnit, UnitKind
+from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.models.protocols import Embedder
 
 Cosine = TypeVar("Cosine", float, Float64Array)
@@ -27,10 +28,6 @@ def question_cosine(cosine: Cosine, thresholds: Thresholds) -> Cosine:
 
     The map is the line through the embedder's equivalents of 0.3 (channel floor [earlier paper 3.1.1]) and
     0.7 (semantic link [earlier paper 2.5.2]), extended on both sides.
-
-    Args:
-        cosine: on the embedder's own scale.
-        thresholds: the embedder's.
     """
     return _on_line(
         cosine,
@@ -39,32 +36,19 @@ def question_cosine(cosine: Cosine, thresholds: Thresholds) -> Cosine:
     )
 
 
-def passage_cosine(cosine: float, thresholds: Thresholds) -> float:
-    """Map a cosine between two passages to the reference scale, clipped to [0, 1].
+def passage_cosine(cosine: Cosine, thresholds: Thresholds) -> Cosine:
+    """Map a cosine (or an array) between two passages to the reference scale, clipped to [0, 1].
 
     The map is the line through the embedder's equivalents of 0.7 (semantic link [earlier paper 2.5.2]) and
     0.92 (duplicate), extended on both sides.
-
-    Args:
-        cosine: on the embedder's own scale.
-        thresholds: the embedder's.
     """
     carried = _on_line(
         cosine,
         (thresholds.semantic_link, REFERENCE.semantic_link),
         (thresholds.duplicate, REFERENCE.duplicate),
     )
-    return min(1.0, max(0.0, carried))
-
-
-def passage_cosines(cosines: FloatArray, thresholds: Thresholds) -> Float64Array:
-    """Apply `passage_cosine` to an array of any shape."""
-    carried = _on_line(
-        cosines.astype(np.float64),
-        (thresholds.semantic_link, REFERENCE.semantic_link),
-        (thresholds.duplicate, REFERENCE.duplicate),
-    )
-    return np.clip(carried, 0.0, 1.0)
+    clipped: Cosine = np.clip(carried, 0.0, 1.0)
+    return clipped
 
 
 def _on_line(cosine: Cosine, low: tuple[float, float], high: tuple[float, float]) -> Cosine:
@@ -93,6 +77,20 @@ def embed_units(units: Sequence[MemoryUnit], embedder: Embedder) -> Matrix:
         for unit in units
     ]
     return embedded(texts, embedder)
+
+
+def unit_writes(units: Sequence[MemoryUnit], embedder: Embedder) -> tuple[UnitWrite, ...]:
+    """Embed memory units, and return the writes that store them.
+
+    Raises:
+        ModelError: the embedder failed, or its vectors are invalid.
+    """
+    if not units:
+        return ()
+    vectors = embed_units(units, embedder)
+    return tuple(
+        UnitWrite(unit, vector.astype("<f4").tobytes()) for unit, vector in zip(units, vectors, strict=True)
+    )
 
 
 def embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:

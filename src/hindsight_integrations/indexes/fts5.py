@@ -91,7 +91,11 @@ class Fts5Keywords(KeywordStores):
 
 
 class Fts5Store:
-    """A `KeywordStore` over one SQLite file. Changes since the last `advance` are one open transaction."""
+    """A `KeywordStore` over one SQLite file.
+
+    Changes since the last `advance` are one open transaction, which this connection's searches see. FTS5 does not
+    count deleted texts.
+    """
 
     def __init__(self, file: str) -> None:
         connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
@@ -125,11 +129,6 @@ class Fts5Store:
         deleted = self._connection.executemany("DELETE FROM docs WHERE rowid = ?", rows)
         self.holds_removed = self.holds_removed or deleted.rowcount > 0
         self._connection.executemany("DELETE FROM told WHERE rowid = ?", rows)
-
-    def refresh(self) -> None:
-        """Make changes visible: this connection sees its own transaction, and FTS5 no longer counts deleted texts."""
-        if self.dirty:
-            self._begin()
 
     def advance(self, mark: Watermark) -> None:
         """Commit. After deletions, first merge the index into one segment, which removes the deleted words."""

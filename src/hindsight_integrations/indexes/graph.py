@@ -219,12 +219,6 @@ class RustworkxMemoryGraph:
         mentions: IntArray = leaving[leaving[:, 2] // _CODE_STEP == MENTION]
         return mentions
 
-    def has(self, units: IntArray) -> list[bool]:
-        """Return for each unit whether it is a node."""
-        with self._lock:
-            present: list[bool] = (self._units.nodes(units) != ABSENT).tolist()
-            return present
-
     def counts(self) -> tuple[int, int, int, int]:
         """Return the numbers of unit nodes, entity nodes, links and mentions."""
         with self._lock:

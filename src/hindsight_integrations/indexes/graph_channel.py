@@ -41,12 +41,6 @@ def walk_of(text: str, named: IntArray, hubs: IntArray, languages: Sequence[Lang
     These are all links if the question names an entity that is not a hub, or contains a chain of possessives;
     causal links if it asks for a cause; otherwise none, since spreading from similar units lowers recall
     (measured).
-
-    Args:
-        text: the question.
-        named: row ids of the entities it names.
-        hubs: row ids of entities that transmit no activation.
-        languages: possible languages of the question.
     """
     if len(np.setdiff1d(named, hubs)) or chain_steps(text, languages):
         return Walk.ALL
@@ -66,15 +60,8 @@ def graph_channel(
 ) -> Hits:
     """Return the units connected to the question, and the turns of the speaker it names.
 
-    Args:
-        view: a view of the bank.
-        selected: the units that may be returned.
-        walk: the links to follow, see `walk_of`.
-        named: the entities that the question names.
-        steps: number of hops in the question's chain of possessives ("Alice's manager's team": 2); 0 without one.
-        seeds: the semantic hits, of which the first 20 are starting points.
-        relevance: function that returns the cosine of units with the question.
-        limit: maximum number of hits.
+    `steps` is the number of hops in the question's chain of possessives ("Alice's manager's team": 2), 0 without one. The
+    first 20 of `seeds`, the semantic hits, are starting points.
     """
     hits = no_hits()
     if walk is Walk.CAUSES:

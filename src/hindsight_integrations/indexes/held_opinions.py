@@ -16,14 +16,7 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 def as_held(
     units: Mapping[int, MemoryUnit], ledger: LedgerReader, bank: str, *, as_of: datetime | None = None
 ) -> dict[int, MemoryUnit]:
-    """Replace the confidence of the opinions among units by that at a moment; the order of the units is kept.
-
-    Args:
-        units: the units by row id.
-        ledger: the ledger or a snapshot.
-        bank: the bank's name.
-        as_of: conversation time; None means now.
-    """
+    """Replace the confidence of the opinions among units by that at a moment, None for now; the order of the units is kept."""
     opinions = [row for row, unit in units.items() if unit.fact_type is FactType.OPINION]
     if not opinions:
         return dict(units)

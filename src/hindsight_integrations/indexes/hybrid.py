@@ -97,15 +97,9 @@ def semantic_channel(
     floor: float,
     cosines: FloatArray | None = None,
 ) -> Hits:
-    """Return the `limit` units nearest to a unit vector by cosine (paper eq. 9, 10), none below `floor`.
+    """Return the `limit` units nearest to a unit vector by cosine (paper eq. 9, 10), none below `floor` (on the embedder's scale).
 
-    Args:
-        view: a view of the bank.
-        selected: the units that may be returned.
-        vector: the embedded query, unit norm.
-        limit: maximum number of hits.
-        floor: minimum cosine, on the embedder's own scale.
-        cosines: the cosine of every unit of the columns, (n,), if it is known already.
+    `cosines` are those of every unit of the columns, (n,), if they are known already.
     """
     if not selected.count:
         return no_hits()
@@ -126,14 +120,9 @@ AMONG_LIMIT = 2_000  # a mask that selects at most this many units is passed to 
 def keyword_channel(
     view: BankView, selected: Selection, text: str, *, limit: int, told: bool = False
 ) -> Hits:
-    """Return the `limit` best units for a text by BM25 (paper eq. 11).
+    """Return the `limit` best units for a bag of words by BM25 (paper eq. 11).
 
-    Args:
-        view: a view of the bank.
-        selected: the units that may be returned.
-        text: a bag of words.
-        limit: maximum number of hits.
-        told: whether to search each unit's text combined with its source turns, instead of its text alone.
+    With `told`, each unit's text is combined with its source turns.
     """
     if not selected.count:
         return no_hits()
@@ -147,12 +136,7 @@ def hybrid_search(
 ) -> tuple[IntArray, float]:
     """Search by meaning and words; return row ids, best first, and the best cosine, -1 if there are no hits.
 
-    Args:
-        view: a view of the bank; a failed keyword index is left out.
-        selected: the units that may be returned.
-        text: the query, for the keyword channel.
-        vector: the embedded query, unit norm.
-        limit: maximum number per channel; the fused list may contain up to twice as many.
+    A failed keyword index is left out. The list may contain up to twice as many units as `limit`, which applies per channel.
     """
     near = semantic_channel(view, selected, vector, limit=limit, floor=-1.0)
     lists = {Channel.SEMANTIC: near.ids}
@@ -168,21 +152,11 @@ FEWEST_CANDIDATES = 512
 def ranked_items(
     view: BankView, of: tuple[IntArray, IntArray], text: str, vector: Vector, *, limit: int
 ) -> tuple[IntArray, Float64Array]:
-    """Rank items by their texts; return row ids and scores.
+    """Rank items by their texts; return row ids (n,), best first, and non-increasing scores (n,) in [-1, 1].
 
     Each channel ranks the texts, an item gets the rank of its best text, and the two lists of items are fused.
-    An item's score is its best cosine or that of a lower-ranked item, whichever is higher, so that scores never
-    increase down the list.
-
-    Args:
-        view: a view of the bank.
-        of: row ids of the texts that may match, ascending, and the item of each.
-        text: the query, for the keyword channel.
-        vector: the embedded query, unit norm.
-        limit: number of items wanted; more may be returned.
-
-    Returns:
-        Row ids of items (n,), best first, and non-increasing scores (n,) in [-1, 1].
+    An item's score is its best cosine or that of a lower-ranked item, whichever is higher. More than `limit` items may be
+    returned. `of` has the row ids of the texts that may match, ascending, and the item of each.
     """
     units, items = of
     mask = np.zeros(len(view.columns), bool)

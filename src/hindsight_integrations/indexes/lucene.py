@@ -372,13 +372,15 @@ class LuceneStore:
                 self._writer.addDocument(tools.document)
         tools.text.setStringValue("")
         self._highest = max(self._highest, *ids)
+        self._show()
 
     def remove(self, ids: list[int]) -> None:
         """Remove ids."""
         self.dirty = True
         self._delete(ids)
+        self._show()
 
-    def refresh(self) -> None:
+    def _show(self) -> None:
         """Make changes visible, after merging segments, because Lucene counts the words of deleted texts until then."""
         self._merge_deletes()
         self._searchers.maybeRefreshBlocking()

@@ -349,14 +349,14 @@ class VectorFollower(Follower[VectorIndex]):
 
     def _read_tail(self, feed: Feed) -> bool:
         """Read the ids of vectors missing from the index; return whether erased vectors may still be in it."""
-        durable = self._durable(feed)
-        since, tail = (durable, _NOTHING) if self._seen is None else (self._seen, self._tail)
+        since, tail, stale = self._seen, self._tail, self._stale
+        if since is None:
+            since, tail, stale = self._durable(feed), _NOTHING, _NOTHING
         if since != feed.revision:
-            tail = np.union1d(tail, feed.embedded(since))
-        removed = feed.removed(durable) if durable != feed.revision else _NOTHING
-        if len(removed):
-            tail = np.setdiff1d(tail, removed)
-        self._tail, self._seen, self._stale = tail, feed.revision, removed
+            removed = feed.removed(since)
+            tail = np.setdiff1d(np.union1d(tail, feed.embedded(since)), removed)
+            stale = np.union1d(stale, removed)
+        self._tail, self._seen, self._stale = tail, feed.revision, stale
         return self._clean is not None and feed.erased(self._clean)
 
     def _durable(self, feed: Feed) -> int:
@@ -451,9 +451,7 @@ class KeywordFollower(Follower[KeywordIndex]):
             return
         (ids, texts), removed = feed.texts(since), feed.removed(since)
         self._index.remove(removed)
-        if len(ids):
-            self._index.upsert(ids, texts, feed.told(since, ids))
-        holds_removed = self._index.refresh()
+        holds_removed = len(ids) > 0 and self._index.upsert(ids, texts, feed.told(since, ids))
         self._seen = feed.revision
         # Removed units may stay in the files for a while; erased and corrected texts may not.
         at_once = feed.erased(since) or (holds_removed and not len(removed))

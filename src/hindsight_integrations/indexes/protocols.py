@@ -93,8 +93,8 @@ class KeywordIndex(Protocol):
     Statistics (document frequency, average length) are the bank's own, so no score leaks between banks. A query
     is a bag of words; it has no syntax.
 
-    Writers call `upsert` / `remove`, then `refresh` to make changes visible to searches, and less often `advance`
-    to make them durable, which waits for the disk. Changes lost by a kill are replayed from the watermark on.
+    Searches see `upsert` and `remove` at once. Writers call `advance` less often, to make changes durable, which
+    waits for the disk. Changes lost by a kill are replayed from the watermark on.
     """
 
     @property
@@ -102,26 +102,21 @@ class KeywordIndex(Protocol):
         """The commit this index has reached, stored in the index itself; None when new."""
         ...
 
-    def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> None:
+    def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> bool:
         """Index texts under ids, replacing existing ones.
 
         Args:
             ids: row ids, (n,).
             texts: the texts.
             told: each text combined with its source turns; empty if it has no other source.
+
+        Returns:
+            Whether words of removed or replaced texts may stay in the files until the next `advance`.
         """
         ...
 
     def remove(self, ids: IntArray) -> None:
         """Remove ids; unknown ids are ignored."""
-        ...
-
-    def refresh(self) -> bool:
-        """Make changes visible to searches, without moving the watermark or waiting for the disk.
-
-        Returns:
-            Whether words of removed or replaced texts may stay in the files until the next `advance`.
-        """
         ...
 
     def advance(self, mark: Watermark) -> None:
@@ -182,10 +177,6 @@ class MemoryGraph(Protocol):
 
     def advance(self, mark: Watermark) -> None:
         """Record that everything up to this commit has been applied."""
-        ...
-
-    def has(self, units: IntArray) -> list[bool]:
-        """Return for each unit whether it is a node."""
         ...
 
     def counts(self) -> tuple[int, int, int, int]:

@@ -61,11 +61,7 @@ def record_filter(kind: str | None, category: str | None, unit: str | None) -> R
 
 
 def find_records(view: BankView, wanted: RecordFilter) -> list[RecordEntry]:
-    """Return all matching records, in order of time, then of retention.
-
-    Args:
-        view: a view of the bank; its ledger must be a snapshot (`Ledger.snapshot`).
-        wanted: the filter.
+    """Return all matching records, in order of time, then of retention. The view's ledger must be a snapshot.
 
     Raises:
         MemoryDamaged: some memories are damaged, so that a sum would be wrong.
@@ -112,16 +108,9 @@ def _entries(view: BankView, wanted: RecordFilter, ids: IntArray, named: Names |
 def latest_records(
     view: BankView, wanted: RecordFilter, allowed: BoolArray, *, most: int
 ) -> tuple[list[RecordEntry], int]:
-    """Return the matching records of at most `most` latest memories, in order of time.
+    """Return the matching records of at most `most` latest memories, in order of time, and the number of memories not read.
 
-    Args:
-        view: a view of the bank.
-        wanted: the filter.
-        allowed: mask of the memories to consider, over the columns' positions.
-        most: maximum number of memories to read.
-
-    Returns:
-        The records, and the number of memories with such records that were not read.
+    `allowed` is a mask of the memories to consider, over the columns' positions.
 
     Raises:
         MemoryDamaged: some memories are damaged.

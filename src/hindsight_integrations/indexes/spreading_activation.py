@@ -29,8 +29,8 @@ from hindsight_integrations.model.links import LINK_CODES, CausalRelation, Edges
 Similarity: TypeAlias = Callable[[IntArray], FloatArray]
 """Cosine of the query with each unit, (n,); NaN for a unit without a vector."""
 
-Allowed: TypeAlias = Callable[[IntArray], BoolArray] | IntArray | None
-"""The units that may be visited: a mask over ids, or sorted ids, or None for all."""
+Allowed: TypeAlias = Callable[[IntArray], BoolArray]
+"""Function that returns a mask of the units that may be visited."""
 
 
 class Walkable(Protocol):
@@ -65,13 +65,6 @@ def distinct(ids: IntArray) -> IntArray:
     there = np.zeros(last - first + 1, np.bool_)
     there[ids - first] = True
     return np.flatnonzero(there) + first
-
-
-def permitted(ids: IntArray, allowed: Allowed) -> BoolArray:
-    """Return a mask of the ids that may be visited, (n,)."""
-    if allowed is None:
-        return np.ones(len(ids), np.bool_)
-    return allowed(ids) if callable(allowed) else np.isin(ids, allowed)
 
 
 def cosines(ids: IntArray, similarity: Similarity) -> FloatArray:
@@ -158,7 +151,7 @@ def nearest_together(mentions: Mentions, similarity: Similarity, limit: int) -> 
 def mentioning(graph: Walkable, entities: IntArray, allowed: Allowed) -> Mentions:
     """Return the permitted units of these entities, by entity; other units must not count towards the fan-out."""
     mentions = graph.units_of(entities)
-    keep = permitted(mentions.units, allowed)
+    keep = allowed(mentions.units)
     return Mentions(mentions.units[keep], mentions.entities[keep])
 
 
@@ -182,13 +175,7 @@ for (_, _relation), _code in LINK_CODES.items():
 
 
 def gain(weights: Float64Array, multipliers: Float64Array, decay: float = DECAY) -> Float64Array:
-    """Compute the share of activation that an edge transmits: w * delta * mu of paper eq. 12, at most 0.95.
-
-    Args:
-        weights: edge weights in [0, 1], (n,).
-        multipliers: mu of each edge's type, (n,).
-        decay: delta in (0, 1).
-    """
+    """Compute the share of activation that an edge transmits: w * delta * mu of paper eq. 12, at most 0.95."""
     return np.minimum(weights * decay * multipliers, GAIN_CAP)
 
 
@@ -247,11 +234,7 @@ def hub_degree(n_units: int) -> float:
 def hub_entities(entities: IntArray, degrees: IntArray, n_units: int, roles: IntArray) -> IntArray:
     """Return the hub entities, ascending; a mention in so many units does not indicate relevance.
 
-    Args:
-        entities: entity ids, (n,).
-        degrees: number of units that mention each entity, (n,).
-        n_units: number of units in the bank.
-        roles: ids of the user, the agent and the speakers, which are always hubs.
+    `roles` are the ids of the user, the agent and the speakers, which are always hubs.
     """
     return np.union1d(entities[degrees > hub_degree(n_units)], roles)
 
@@ -336,22 +319,17 @@ class _Walk:
         """Return the permitted units at or above the bar, ids ascending, with their largest values."""
         enough = values >= bar
         ids, values = strongest(ids[enough], values[enough])
-        keep = permitted(ids, self.allowed)
+        keep = self.allowed(ids)
         return ids[keep], values[keep]
 
     def hop(
         self, units: _Activation, active: _Activation, risen: _Activation, hop: int
     ) -> tuple[IntArray, Float64Array]:
-        """Return units one hop from the activated ones, with their activation; ids ascending.
+        """Return units one hop from all activated `units`, with their activation; ids ascending.
 
-        The strongest entities come first: they raise the bar for other entities, and all entities for links. Units
-        below the bar cannot be among the most active, and are not expanded.
-
-        Args:
-            units: everything activated so far.
-            active: the units that transmit activation.
-            risen: the entities that transmit activation.
-            hop: number of the hop.
+        Activation comes from the `active` units and the `risen` entities. The strongest entities come first: they raise the bar
+        for other entities, and all entities for links. Units below the bar cannot be among the most active, and are not
+        expanded.
         """
         bar = self.bar(units)
         reached = []

@@ -49,15 +49,14 @@ class KeywordStore(Protocol):
     """Whether a text was removed or replaced since the last `advance`."""
 
     def upsert(self, ids: list[int], texts: list[str], told: list[str]) -> None:
-        """Index distinct ids, replacing existing ones; non-empty `told` texts are indexed separately."""
+        """Index distinct ids, replacing existing ones; non-empty `told` texts are indexed separately.
+
+        Searches see the texts at once, with scores as if replaced texts had never existed.
+        """
         ...
 
     def remove(self, ids: list[int]) -> None:
-        """Remove ids; the next `advance` erases their words from the files."""
-        ...
-
-    def refresh(self) -> None:
-        """Make everything visible to searches, with scores as if removed texts had never existed."""
+        """Remove ids from searches and scores at once; the next `advance` erases their words from the files."""
         ...
 
     def advance(self, mark: Watermark) -> None:
@@ -88,11 +87,9 @@ class KeywordStores(ABC):
     folder_name: str
 
     def __init__(self, data: Path | str, *, open_stores: int = OPEN_STORES) -> None:
-        """Create the pool without opening an index.
+        """Create the pool without opening an index; `data` is the engine's data directory, or ":memory:".
 
-        Args:
-            data: the engine's data directory, or ":memory:".
-            open_stores: maximum number of banks open at once, at least 1; others are reopened on next use.
+        At most `open_stores` banks are open at once; others are reopened on next use.
         """
         self._folder = None if str(data) == MEMORY else Path(data) / self.folder_name
         # in-memory stores are lost when closed
@@ -103,11 +100,7 @@ class KeywordStores(ABC):
         self._closed = False
 
     def open(self, bank_key: str) -> BankKeywords:
-        """Return the index of one bank; its files are opened on first use.
-
-        Args:
-            bank_key: the bank's short key, safe as a file name.
-        """
+        """Return the index of one bank, whose key is safe as a file name; its files are opened on first use."""
         self._forget(bank_key)
         return BankKeywords(self, bank_key)
 
@@ -221,7 +214,7 @@ class KeywordStores(ABC):
 
 
 class BankKeywords:
-    """The `KeywordIndex` of one bank. `count` and searches see at least the state of the last `refresh`."""
+    """The `KeywordIndex` of one bank."""
 
     def __init__(self, pool: KeywordStores, bank_key: str) -> None:
         self._pool, self._key = pool, bank_key
@@ -232,22 +225,23 @@ class BankKeywords:
         """The commit this index has reached; None when new."""
         return self._use(lambda store: store.watermark)
 
-    def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> None:
+    def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> bool:
         """Index texts, and separately texts combined with their source turns (`told`); for a repeated id the last counts."""
         both = zip(texts, told or [""] * len(texts), strict=True)
         by_id = dict(zip(ids.tolist(), both, strict=True))
-        if by_id:
-            cleaned, sources = ([clean_text(pair[at]) for pair in by_id.values()] for at in (0, 1))
-            self._use(lambda store: store.upsert(list(by_id), cleaned, sources))
+        cleaned, sources = ([clean_text(pair[at]) for pair in by_id.values()] for at in (0, 1))
+
+        def write(store: KeywordStore) -> bool:
+            if by_id:
+                store.upsert(list(by_id), cleaned, sources)
+            return store.holds_removed
+
+        return self._use(write)
 
     def remove(self, ids: IntArray) -> None:
         """Remove ids; unknown ids are ignored. Their words leave the files with the next `advance`."""
         if len(ids):
             self._use(lambda store: store.remove(ids.tolist()))
-
-    def refresh(self) -> bool:
-        """Make changes visible to searches; return whether removed words stay in the files until `advance`."""
-        return self._use(_refreshed)
 
     def advance(self, mark: Watermark) -> None:
         """Record durably that everything up to this commit has been applied, and make it visible to searches."""
@@ -290,11 +284,6 @@ class BankKeywords:
     def _check_open(self) -> None:
         if self._closed:
             raise EngineClosed
-
-
-def _refreshed(store: KeywordStore) -> bool:
-    store.refresh()
-    return store.holds_removed
 
 
 def _revision(store: KeywordStore) -> int:

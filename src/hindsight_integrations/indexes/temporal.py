@@ -22,10 +22,7 @@ MENTIONED_SCALE = 0.5
 def overlaps(starts: IntArray, ends: IntArray, window: Interval) -> BoolArray:
     """Return a mask of the spans that overlap the window (paper eq. 13); all are half-open, as in `Interval.overlaps`.
 
-    Args:
-        starts: span starts in microseconds, (n,); UNDATED never matches.
-        ends: span ends, exclusive, (n,).
-        window: the time the question is about.
+    Starts and (exclusive) ends are in microseconds, (n,); UNDATED never matches.
     """
     before_end, after_start = starts < to_micros(window.end), ends > to_micros(window.start)
     inside: BoolArray = before_end & after_start & (starts != UNDATED)
@@ -67,14 +64,8 @@ def temporal_hits(
     """Return units that happened in the window, then those that were only mentioned in it.
 
     "What did she tell me on 8 May?" asks for the day of the mention, so units that happened at another time match
-    too, ranked behind those that happened in the window.
-
-    Args:
-        ids: unit ids, (n,).
-        starts: starts of occurrences in microseconds, UNDATED if unknown, (n,).
-        ends: ends of occurrences, exclusive, (n,).
-        mentioned: mentioned_at in microseconds, (n,).
-        window: the time the question is about.
+    too, ranked behind those that happened in the window. Times are in microseconds, (n,); ends are exclusive, and the
+    starts of undated units are UNDATED.
 
     Returns:
         Best first, ties by id: occurrence matches with scores in [0.5, 1], then mentions in [0.25, 0.5].

@@ -53,13 +53,12 @@ from hindsight_integrations.prompts.memory_tools import (
     tool_descriptions,
 )
 from hindsight_integrations.prompts.recalled import memories_block, memory_line
-from hindsight_integrations.validation.limits import checked_tags
+from hindsight_integrations.validation.limits import checked_count, checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.options import (
     TOOL_DEFAULTS,
     checked_recall_options,
     checked_reflect_options,
-    checked_tokens,
     with_defaults,
 )
 
@@ -122,7 +121,7 @@ def create_memory_tools(
     """
     where = BankFinder(memory, bank, bank_from)
     chosen = _chosen(names)
-    tokens = checked_tokens(max_tokens, "max_tokens", least=1)
+    tokens = checked_count(max_tokens, "max_tokens", least=1)
     forgetting = ToolVerb.FORGET in chosen
     kept = {"context": NOTED, "tags": checked_tags(tags), "metadata": checked_metadata(metadata or {})}
     looked_up = with_defaults({**checked_recall_options(recall_options), "max_tokens": tokens}, TOOL_DEFAULTS)

@@ -87,9 +87,9 @@ class RecordWords:
     done: re.Pattern[str] = NEVER
 
 
-def unchanged(word: str) -> str:
-    """Return the word unchanged; the default stemmer."""
-    return word
+def unchanged(text: str) -> str:
+    """Return a text unchanged; the default of `Language.stem` and `PersonWords.from_second`."""
+    return text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,11 +197,6 @@ class Person(StrEnum):
     SECOND = "second"
 
 
-def _same_text(text: str) -> str:
-    """Return the text unchanged; the default of `PersonWords.from_second`."""
-    return text
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonWords:
     """Rules that detect the grammatical person of a text and rewrite it in the first.
@@ -215,7 +210,7 @@ class PersonWords:
 
     words: Mapping[Person, re.Pattern[str]] = field(default_factory=dict)
     no_person: re.Pattern[str] = NEVER
-    from_second: Callable[[str], str] = _same_text
+    from_second: Callable[[str], str] = unchanged
     unique: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
 
 

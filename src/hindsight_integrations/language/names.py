@@ -477,10 +477,15 @@ def _matches(pattern: re.Pattern[str], text: str) -> Iterator[NameSpan]:
         yield match.start(), -len(match[0]), match[0]
 
 
+def is_shouted(text: str) -> bool:
+    """Return whether most of a text is in capitals, so that capitals do not mark acronyms."""
+    letters = [letter for letter in text if letter.isalpha()]
+    return len(letters) > 6 and sum(letter.isupper() for letter in letters) * 2 > len(letters)
+
+
 def _acronyms(text: str, shouted: frozenset[str]) -> Iterator[NameSpan]:
     """Find words of two to six capitals, except in shouting: several of them in a row, or a mostly upper-case text."""
-    letters = [letter for letter in text if letter.isalpha()]
-    if sum(letter.isupper() for letter in letters) * 2 > len(letters) and len(letters) > 6:
+    if is_shouted(text):
         return
     for match in _ACRONYM.finditer(text):
         neighbour = re.match(r"\s+[A-Z]{2,}\b", text[match.end() : match.end() + 12])

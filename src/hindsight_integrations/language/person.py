@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from hindsight_integrations.language.language import Language, Person
-from hindsight_integrations.language.names import CAPITAL, begins_sentence
+from hindsight_integrations.language.names import CAPITAL, begins_sentence, is_shouted
 
 LONGEST_TEXT = 10_000  # maximum number of characters that are analysed, to limit the run time
 
@@ -54,6 +54,11 @@ def first_person(text: str, language: Language) -> str:
     return _restored(language.person.from_second(plain), kept)
 
 
+def cased(word: str, like: str) -> str:
+    """Capitalise a word like another one; "I" stays capitalised."""
+    return word[0].upper() + word[1:] if like[:1].isupper() else word
+
+
 def unquoted(text: str) -> str:
     """Replace each quotation in a text by an ellipsis."""
     return _QUOTED.sub("\u2026", text[:LONGEST_TEXT])
@@ -75,7 +80,7 @@ def _masked(text: str, language: Language) -> tuple[str, list[str]]:
     plain = _QUOTED.sub(keep, text.replace("\x00", " "))
     plain = language.person.no_person.sub(keep, plain)
     plain = _ADDRESS.sub(keep_pronoun, plain)
-    if not _shouted(plain):
+    if not is_shouted(plain):
         plain = _ACRONYM.sub(keep_pronoun, plain)
     if language.names.nouns is None:  # useless in languages that capitalise all nouns
 
@@ -89,12 +94,6 @@ def _masked(text: str, language: Language) -> tuple[str, list[str]]:
 def _restored(text: str, kept: Sequence[str]) -> str:
     """Replace the marks in a text by the parts that they stand for."""
     return _MARK.sub(lambda match: kept[int(match[1])], text)
-
-
-def _shouted(text: str) -> bool:
-    """Return whether most of a text is in capitals, so that capitals do not mark acronyms."""
-    letters = [letter for letter in text if letter.isalpha()]
-    return len(letters) > 6 and sum(letter.isupper() for letter in letters) * 2 > len(letters)
 
 
 def _in_name(match: re.Match[str], language: Language) -> bool:

@@ -52,12 +52,11 @@ from hindsight_integrations.model.options import RecallOptions
 from hindsight_integrations.model.turns import chat_key
 from hindsight_integrations.prompts.recalled import memories_block
 from hindsight_integrations.tolerance import tolerated
-from hindsight_integrations.validation.limits import checked_flag, checked_tags
+from hindsight_integrations.validation.limits import checked_count, checked_flag, checked_tags
 from hindsight_integrations.validation.messages import checked_roles
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.options import (
     PROMPT_DEFAULTS,
-    checked_tokens,
 )
 
 NAMESPACE = "llamaindex"  # separates chats from LangGraph threads with the same id
@@ -166,13 +165,13 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
     ) -> None:
         del class_name  # `to_dict` adds it
         opened = open_bank(bank)
-        limit = checked_tokens(token_limit, "token_limit", least=1)
+        limit = checked_count(token_limit, "token_limit", least=1)
         share = min(MEMORY_TOKENS, limit // 4) if memory_tokens is None else memory_tokens
         super().__init__(
             bank=opened,
             session_id=checked_session(session_id),
             token_limit=limit,
-            memory_tokens=checked_tokens(share, "memory_tokens", least=0, most=limit),
+            memory_tokens=checked_count(share, "memory_tokens", least=0, most=limit),
             insert_method=checked_insert_method(insert_method),
             roles=tuple(sorted(checked_roles(roles))),
             context=context,

@@ -37,13 +37,12 @@ from hindsight_integrations.llamaindex.messages import (
 from hindsight_integrations.model.options import RecallOptions
 from hindsight_integrations.prompts.recalled import memories_block, without_last
 from hindsight_integrations.tolerance import tolerated
-from hindsight_integrations.validation.limits import checked_tags
+from hindsight_integrations.validation.limits import checked_count, checked_tags
 from hindsight_integrations.validation.llamaindex_documents import as_dict
 from hindsight_integrations.validation.messages import checked_roles, id_of, identified
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.options import (
     PROMPT_DEFAULTS,
-    checked_tokens,
 )
 
 EARLIER_MESSAGES = 20  # number of retained messages passed as context of new ones, as in threads.follow
@@ -280,7 +279,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
             description=description,
             priority=priority,
             accept_short_term_memory=accept_short_term_memory,
-            max_tokens=checked_tokens(max_tokens, "max_tokens", least=0),
+            max_tokens=checked_count(max_tokens, "max_tokens", least=0),
             roles=tuple(sorted(checked_roles(roles))),
             context=context,
             tags=checked_tags(tags),

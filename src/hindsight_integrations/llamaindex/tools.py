@@ -16,13 +16,12 @@ from hindsight_integrations.model.options import RecallOptions, ReflectOptions
 from hindsight_integrations.prompts.memory_tools import NOTED, NOTHING, retain_reply, tool_descriptions
 from hindsight_integrations.prompts.recalled import memories_block, memory_line
 from hindsight_integrations.validation.arguments import checked_tools
-from hindsight_integrations.validation.limits import checked_tags
+from hindsight_integrations.validation.limits import checked_count, checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.options import (
     TOOL_DEFAULTS,
     checked_recall_options,
     checked_reflect_options,
-    checked_tokens,
     with_defaults,
 )
 
@@ -110,7 +109,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
         self._recall = with_defaults(
             {
                 **checked_recall_options(recall_options),
-                "max_tokens": checked_tokens(max_tokens, "max_tokens", least=1),
+                "max_tokens": checked_count(max_tokens, "max_tokens", least=1),
             },
             TOOL_DEFAULTS,
         )

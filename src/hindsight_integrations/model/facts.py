@@ -7,7 +7,6 @@ those that would create a false memory (fact type, relation, strengths).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
@@ -319,32 +318,3 @@ class ExtractedFact(FactPart):
         """The text of the memory: `what`, `when` and `why`. Who and where are part of `what` (paper A.1)."""
         parts = [self.what, f"When: {self.when}" if self.when else "", self.why]
         return " | ".join(part for part in parts if part)
-
-
-_TAG = r"(?:think|thinking|thought|reasoning|reflection|scratchpad)"
-_CLOSED = re.compile(rf"(?<!`)<({_TAG})>.*?</\1>(?!`)", re.DOTALL | re.IGNORECASE)
-_UNOPENED = re.compile(rf"^(?:(?!<{_TAG}>).)*?(?<!`)</{_TAG}>(?!`)", re.DOTALL | re.IGNORECASE)
-_UNCLOSED = re.compile(rf"^\s*<{_TAG}>.*$", re.DOTALL | re.IGNORECASE)
-_FINAL = re.compile(
-    r"<\|channel\|>\s*final\s*(?:<\|constrain\|>[^<]*)?<\|message\|>(.*?)(?=<\|(?:end|return|start|channel)\|>|$)",
-    re.DOTALL,
-)
-_CHANNEL = "<|channel|>"
-
-
-def without_reasoning(text: str) -> str:
-    """Remove a model's reasoning from its answer; return "" if the answer is reasoning only.
-
-    This removes closed reasoning blocks, an unclosed block at the start of the text, all text before a closing tag without an
-    opening one, and all channels of OpenAI's harmony format except the final one. Tags in backticks are kept.
-
-    Args:
-        text: the model's answer.
-    """
-    if _CHANNEL in text:
-        return "\n".join(answer.strip() for answer in _FINAL.findall(text)).strip()
-    if "<" not in text:
-        return text
-    answer = _CLOSED.sub("", text)
-    answer = _UNCLOSED.sub("", _UNOPENED.sub("", answer, count=1))
-    return answer.strip() if answer != text else text

@@ -549,7 +549,7 @@ def opinion_of(
         id=log.id,
         unit_id=wording.unit_id,
         text=wording.text,
-        confidence=confidence_of(log, as_of=as_of, as_of_revision=as_of_revision),
+        confidence=_replayed(log.confidence, counting),
         formed_at=log.formed_at,
         reworded_at=wording.since if wording is not log.versions[0] else None,
         entities=log.entities,

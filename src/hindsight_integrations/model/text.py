@@ -1,4 +1,4 @@
-"""Text normalisation: cleaning for storage, folding for comparison, and hashing."""
+"""Text normalisation: cleaning for storage, folding for comparison, removal of a model's reasoning, and hashing."""
 
 from __future__ import annotations
 
@@ -53,6 +53,35 @@ def content_hash(*parts: str) -> str:
     for part in parts:
         digest.update(len(part).to_bytes(8, "big") + part.encode())
     return digest.hexdigest()
+
+
+_TAG = r"(?:think|thinking|thought|reasoning|reflection|scratchpad)"
+_CLOSED = re.compile(rf"(?<!`)<({_TAG})>.*?</\1>(?!`(?!``))", re.DOTALL | re.IGNORECASE)
+_UNOPENED = re.compile(rf"^(?:(?!<{_TAG}>).)*?(?<!`)</{_TAG}>(?!`(?!``))", re.DOTALL | re.IGNORECASE)
+_UNCLOSED = re.compile(rf"^\s*<{_TAG}>.*$", re.DOTALL | re.IGNORECASE)
+_FINAL = re.compile(
+    r"<\|channel\|>\s*final\s*(?:<\|constrain\|>[^<]*)?<\|message\|>(.*?)(?=<\|(?:end|return|start|channel)\|>|$)",
+    re.DOTALL,
+)
+_CHANNEL = "<|channel|>"
+
+
+def without_reasoning(text: str) -> str:
+    """Remove a model's reasoning from its answer; return "" if the answer is reasoning only.
+
+    This removes closed reasoning blocks, an unclosed block at the start of the text, all text before a closing tag without an
+    opening one, and all channels of OpenAI's harmony format except the final one. Tags in single backticks are kept.
+
+    Args:
+        text: the model's answer.
+    """
+    if _CHANNEL in text:
+        return "\n".join(answer.strip() for answer in _FINAL.findall(text)).strip()
+    if "<" not in text:
+        return text
+    answer = _CLOSED.sub("", text)
+    answer = _UNCLOSED.sub("", _UNOPENED.sub("", answer, count=1))
+    return answer.strip() if answer != text else text
 
 
 @dataclass(frozen=True, slots=True)

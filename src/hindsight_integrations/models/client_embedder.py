@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -10,10 +9,10 @@ from pydantic import ValidationError
 
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.model.arrays import Matrix, Vector
-from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
+from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.models.protocols import answer_problem
 from hindsight_integrations.models.vendor_errors import converting
-from hindsight_integrations.models.weights import calibrate
+from hindsight_integrations.models.weights import Once, calibrate
 
 PROBE = "How long is a vector?"
 
@@ -25,8 +24,6 @@ class ClientEmbedder:
         name: the name that banks record.
         passages: function that embeds passages.
         question: function that embeds a question.
-        thresholds: the model's cosine thresholds if known; by default calibrated on first use (one batch of 68 texts,
-            20 questions).
     """
 
     def __init__(
@@ -34,35 +31,30 @@ class ClientEmbedder:
         name: str,
         passages: Callable[[list[str]], Sequence[Sequence[float]]],
         question: Callable[[str], Sequence[float]],
-        *,
-        thresholds: Thresholds | None = None,
     ) -> None:
         self._name = name
         self._passages = passages
         self._question = question
-        self._thresholds = thresholds
         self._dimension: int | None = None
-        self._identity: EmbedderIdentity | None = None
-        self._lock = threading.Lock()
+        self._identity = Once(self._identified)
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The name, dimension and thresholds, determined once; the hash is empty, since clients do not expose weights.
+        """The name, dimension and thresholds, determined once by embedding 68 texts and 20 questions.
+
+        The hash is empty, since clients do not expose weights.
 
         Raises:
             ModelUnavailable: the model could not be reached.
             ModelRefused: the service rejected the API key.
             MalformedOutput: the model did not return valid vectors.
         """
-        if self._identity is None:
-            with self._lock:
-                if self._identity is None:
-                    dimension = self._known_dimension()
-                    thresholds = self._thresholds or calibrate(
-                        self._name, self.embed_documents, self.embed_query
-                    )
-                    self._identity = EmbedderIdentity(self._name, dimension, "", thresholds)
-        return self._identity
+        return self._identity()
+
+    def _identified(self) -> EmbedderIdentity:
+        dimension = self._known_dimension()
+        thresholds = calibrate(self._name, self.embed_documents, self.embed_query)
+        return EmbedderIdentity(self._name, dimension, "", thresholds)
 
     def _known_dimension(self) -> int:
         return self._dimension or len(self.embed_query(PROBE))

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.errors import FeatureUnsupported, MalformedOutput
-from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.models.client_embedder import ClientEmbedder
 from hindsight_integrations.models.protocols import (
     Completion,
@@ -82,7 +82,8 @@ class LangChainModel(ClientModel["BaseMessage"]):
         ours = any(kind.__module__.startswith("langchain_openai") for kind in type(chat_model).__mro__)
         self._always: dict[str, Any] = {"stream": False} if ours else {}
 
-    def _supported_ways(self) -> list[Way]:
+    @cached_property
+    def _ways(self) -> list[Way]:
         return list(Way) if self._in_words else [Way.SCHEMA, Way.TOOL]
 
     def _begin(self, prompt: TextPrompt, options: dict[str, Any]) -> Iterator[BaseMessage]:
@@ -156,24 +157,9 @@ class LangChainModel(ClientModel["BaseMessage"]):
         raise self._malformed(text, tokens, "it gave no structured answer")
 
 
-class LangChainEmbedder(ClientEmbedder):
-    """Wraps a LangChain `Embeddings` object.
-
-    Args:
-        embeddings: the object.
-        name: the name that banks record; by default class and model ("OpenAIEmbeddings/text-embedding-3-small").
-        thresholds: the model's cosine thresholds if known; by default calibrated on first use.
-    """
-
-    def __init__(
-        self, embeddings: Embeddings, *, name: str | None = None, thresholds: Thresholds | None = None
-    ) -> None:
-        super().__init__(
-            name or described(embeddings),
-            embeddings.embed_documents,
-            embeddings.embed_query,
-            thresholds=thresholds,
-        )
+def langchain_embedder(embeddings: Embeddings) -> ClientEmbedder:
+    """Wrap a LangChain `Embeddings` object; banks record its class and model ("OpenAIEmbeddings/text-embedding-3-small")."""
+    return ClientEmbedder(described(embeddings), embeddings.embed_documents, embeddings.embed_query)
 
 
 def _is_cut_off(raw: object) -> bool:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from functools import cached_property
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.errors import FeatureUnsupported
-from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.models.client_embedder import ClientEmbedder
 from hindsight_integrations.models.protocols import (
     Completion,
@@ -28,7 +28,6 @@ from hindsight_integrations.models.protocols import (
 from hindsight_integrations.models.structured_output import (
     CUT_OFF,
     ClientModel,
-    Extra,
     InWords,
     Way,
 )
@@ -56,29 +55,21 @@ class LlamaIndexModel(ClientModel["ChatResponse"]):
     has no sync ones. Instrumentation works, since anyio copies context variables into the thread. A cancelled call
     returns at once, while its request finishes in the background.
 
-    Sampling and limits stay as set on the LLM, unless `sends` says otherwise. The LLM's own `system_prompt`
-    and `output_parser` are not used: they are for LlamaIndex's prompts.
+    Sampling and limits stay as set on the LLM. The LLM's own `system_prompt` and `output_parser` are not used: they are
+    for LlamaIndex's prompts.
 
     Args:
-        llm: the LLM.
-        name: its name in errors; by default class and model ("OpenAI/gpt-5-mini").
+        llm: the LLM; its name in errors is its class and model ("OpenAI/gpt-5-mini").
         in_words: function that adds the schema to a prompt; without it, only LLMs with tool calls can give structured
             answers.
-        sends: which fields of the prompt to send besides messages and schema.
     """
 
-    def __init__(
-        self,
-        llm: LLM,
-        *,
-        name: str | None = None,
-        in_words: InWords[Any] | None = None,
-        sends: Collection[Extra] = (),
-    ) -> None:
-        super().__init__(name or described(llm), in_words, sends)
+    def __init__(self, llm: LLM, *, in_words: InWords[Any] | None = None) -> None:
+        super().__init__(described(llm), in_words)
         self._llm = llm
 
-    def _supported_ways(self) -> list[Way]:  # some clients request the metadata from their server
+    @cached_property
+    def _ways(self) -> list[Way]:  # some clients request the metadata from their server
         tools = hasattr(self._llm, "chat_with_tools") and self._llm.metadata.is_function_calling_model
         ways = [*([Way.TOOL] if tools else []), *([Way.WORDS] if self._in_words else [])]
         if not ways:
@@ -125,27 +116,15 @@ class LlamaIndexModel(ClientModel["ChatResponse"]):
         return _sync_or_async(self._llm.chat, self._llm.achat, _messages(asked.messages), **options)
 
 
-class LlamaIndexEmbedder(ClientEmbedder):
-    """Wraps a LlamaIndex `BaseEmbedding`, using its sync methods, which are not bound to an event loop.
+def llamaindex_embedder(embeddings: BaseEmbedding) -> ClientEmbedder:
+    """Wrap a LlamaIndex `BaseEmbedding`; banks record its class and model ("OpenAIEmbedding/text-embedding-3-small").
 
-    Questions use `get_query_embedding`, since several models prepend an instruction; passages use batches of
-    the model's own `embed_batch_size`. Its cache and rate limiter work as usual.
-
-    Args:
-        embeddings: the object.
-        name: the name that banks record; by default class and model ("OpenAIEmbedding/text-embedding-3-small").
-        thresholds: the model's cosine thresholds if known; by default calibrated on first use.
+    Its sync methods are used, since they are not bound to an event loop. Several models prepend an instruction to
+    questions, in `get_query_embedding`.
     """
-
-    def __init__(
-        self, embeddings: BaseEmbedding, *, name: str | None = None, thresholds: Thresholds | None = None
-    ) -> None:
-        super().__init__(
-            name or described(embeddings),
-            embeddings.get_text_embedding_batch,
-            embeddings.get_query_embedding,
-            thresholds=thresholds,
-        )
+    return ClientEmbedder(
+        described(embeddings), embeddings.get_text_embedding_batch, embeddings.get_query_embedding
+    )
 
 
 P = TypeVar("P")

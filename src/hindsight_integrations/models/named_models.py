@@ -63,19 +63,13 @@ def language_model(
 
 
 def _named_model(name: str, *, in_words: InWords[Any] | None, timeout_s: float) -> LangChainModel:
-    """Create the model for a name as LangChain's `init_chat_model` does; OpenAI's models need only langchain-openai.
-
-    Raises:
-        InvalidRequest: the provider is unknown, or its client is not configured, for example without a key.
-        MissingDependency: the provider's package, or langchain, is not installed.
-        ModelRefused: there is no API key for OpenAI.
-    """
+    """Create the model for a name as LangChain's `init_chat_model` does; OpenAI's models need only langchain-openai."""
     provider, _, model = name.partition(":")
     if not (provider and model):  # never guess the provider, because memories are sent to it
         problem = f"{shown(name)} is not of the form '<provider>:<name>'"
         raise InvalidRequest("model", problem, f"Write 'openai:gpt-5-mini'. {MODELS}")
     if provider == PROVIDER:
-        return openai_model(name, in_words=in_words, timeout_s=timeout_s)
+        return _openai_model(name, model, in_words=in_words, timeout_s=timeout_s)
     try:
         from langchain.chat_models import init_chat_model
     except ImportError as error:
@@ -91,30 +85,10 @@ def _named_model(name: str, *, in_words: InWords[Any] | None, timeout_s: float) 
     return LangChainModel(chat_model, name=name, in_words=in_words)
 
 
-def openai_model(
-    name: str, *, in_words: InWords[Any] | None = None, timeout_s: float = TIMEOUT_S
+def _openai_model(
+    name: str, model: str, *, in_words: InWords[Any] | None, timeout_s: float
 ) -> LangChainModel:
-    """Create the model "openai:<name>", with the key and address from langchain-openai's environment variables.
-
-    Any OpenAI-compatible server works, at the address in OPENAI_BASE_URL.
-
-    Args:
-        name: "openai:<name>".
-        in_words: function that adds the schema to a prompt, for services without schemas.
-        timeout_s: read timeout of a request in seconds.
-
-    Raises:
-        InvalidRequest: the name has another provider, or no provider.
-        MissingDependency: langchain-openai is not installed.
-        ModelRefused: there is no API key.
-    """
-    provider, _, model = name.partition(":")
-    if provider != PROVIDER or not model:
-        raise InvalidRequest(
-            "model",
-            f"{shown(name)} is not of the form 'openai:<name>'",
-            f"Write 'openai:gpt-5-mini', or pass an object of another provider's client. {MODELS}",
-        )
+    """Create a model of OpenAI, or of the OpenAI-compatible server at OPENAI_BASE_URL."""
     try:
         from langchain_openai import ChatOpenAI
         from openai import OpenAIError

@@ -1,11 +1,14 @@
-"""Local models on ONNX Runtime: the default embedder and the default cross-encoder.
+"""Local models on ONNX Runtime: the default embedder, and the default cross-encoder with a cache of scores.
 
 Both load on first use and are thread-safe. The vector of a text and the logit of a pair do not depend on the batch.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -18,6 +21,7 @@ from hindsight_integrations.config import EmbedderBackend
 from hindsight_integrations.errors import MissingDependency
 from hindsight_integrations.model.arrays import FloatArray, IntArray, Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
+from hindsight_integrations.models.protocols import Reranker
 from hindsight_integrations.models.weights import (
     HubWeights,
     Once,
@@ -101,9 +105,9 @@ BGE_SMALL_INT8_THRESHOLDS = Thresholds(semantic_link=0.823, channel_floor=0.465,
 class _OnnxText:
     """A tokenizer and a session of one model, loaded on first use."""
 
-    def __init__(self, spec: WeightsSpec, folder: Path | None, offline: bool, threads: int) -> None:
+    def __init__(self, spec: WeightsSpec, folder: Path | None, offline: bool) -> None:
         weights = Once(lambda: resolve_weights(spec, folder=folder, offline=offline))
-        self.weights, self._loaded, self._threads = weights, Once(lambda: _load(weights())), threads
+        self.weights, self._loaded = weights, Once(lambda: _load(weights()))
 
     def rows(
         self, inputs: Sequence[str] | Sequence[tuple[str, str]], head: Callable[[FloatArray], FloatArray]
@@ -123,7 +127,7 @@ class _OnnxText:
         if len(encodings) == 1:
             outputs = [row(encodings[0])]
         else:
-            with ThreadPoolExecutor(self._threads) as pool:
+            with ThreadPoolExecutor(THREADS) as pool:
                 outputs = list(pool.map(row, encodings))
         return np.stack(outputs)
 
@@ -161,8 +165,8 @@ def _class_token(hidden: FloatArray) -> FloatArray:
 class OnnxEmbedder:
     """`BAAI/bge-small-en-v1.5`, or a model folder with the same inputs, pooling and query prefix."""
 
-    def __init__(self, *, folder: Path | None = None, offline: bool = False, threads: int = THREADS) -> None:
-        self._text = _OnnxText(BGE_SMALL, folder, offline, threads)
+    def __init__(self, *, folder: Path | None = None, offline: bool = False) -> None:
+        self._text = _OnnxText(BGE_SMALL, folder, offline)
 
     @cached_property
     def identity(self) -> EmbedderIdentity:
@@ -195,8 +199,8 @@ class OnnxEmbedder:
 class OnnxCrossEncoder:
     """`cross-encoder/ms-marco-MiniLM-L12-v2`, or a model folder with the same inputs and one logit."""
 
-    def __init__(self, *, folder: Path | None = None, offline: bool = False, threads: int = THREADS) -> None:
-        self._text = _OnnxText(MS_MARCO_MINILM_L12, folder, offline, threads)
+    def __init__(self, *, folder: Path | None = None, offline: bool = False) -> None:
+        self._text = _OnnxText(MS_MARCO_MINILM_L12, folder, offline)
 
     @property
     def name(self) -> str:
@@ -214,3 +218,49 @@ class OnnxCrossEncoder:
             return np.empty(0, np.float32)
         cleaned = encodable(query)
         return self._text.rows([(cleaned, encodable(text)) for text in texts], lambda logits: logits[:, 0])
+
+
+CAPACITY = 50_000  # maximum number of pairs, about 8 MB: over a thousand recalls with the default budget
+
+
+class RememberingReranker:
+    """Caches the scores of the latest `capacity` pairs of question and text, since agents repeat questions.
+
+    It stores digests instead of texts, so that erased texts do not remain in it. Thread-safe; two threads that score
+    the same new pair at once may both call the model.
+    """
+
+    def __init__(self, inner: Reranker, *, capacity: int = CAPACITY) -> None:
+        self._inner, self._capacity = inner, capacity
+        self._scores: OrderedDict[bytes, float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The wrapped reranker's name."""
+        return self._inner.name
+
+    def score(self, query: str, texts: Sequence[str]) -> FloatArray:
+        """Return raw logits (n,), in the order given; only new pairs are scored by the model."""
+        keys = [_digest(query, text) for text in texts]
+        with self._lock:
+            known = {key: self._scores[key] for key in keys if key in self._scores}
+            for key in known:
+                self._scores.move_to_end(key)
+        fresh = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        if fresh:
+            scored = self._inner.score(query, list(fresh.values())).tolist()
+            new = dict(zip(fresh, scored, strict=True))
+            with self._lock:
+                self._scores |= new
+                while len(self._scores) > self._capacity:
+                    self._scores.popitem(last=False)
+            known |= new
+        return np.array([known[key] for key in keys], np.float32)
+
+
+def _digest(query: str, text: str) -> bytes:
+    """Hash a pair; the length distinguishes ("ab", "c") from ("a", "bc")."""
+    written = query.encode("utf-8", "surrogatepass")
+    whole = len(written).to_bytes(4, "big") + written + text.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(whole, digest_size=16).digest()

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.model.arrays import FloatArray, Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity
+from hindsight_integrations.model.text import without_reasoning
 from hindsight_integrations.model.time import Interval
 
 T = TypeVar("T", bound=BaseModel)
@@ -198,9 +199,7 @@ class TimeParser(Protocol):
         ...
 
 
-_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_REASONING_ENDS = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
-_REASONING_BEGINS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_REASONING_BEGINS = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL | re.IGNORECASE)
 
 
@@ -209,17 +208,13 @@ def written_answer(schema: type[T], text: str) -> T | None:
 
     Reasoning is ignored, since it may contain drafts.
     """
+    said = without_reasoning(text)
+    if _REASONING_BEGINS.search(said):  # unfinished reasoning
+        return None
     try:
-        return schema.model_validate_json(_object_in(_without_reasoning(text)))
+        return schema.model_validate_json(_object_in(said))
     except ValidationError:
         return None
-
-
-def _without_reasoning(text: str) -> str:
-    """Return the text after the reasoning; empty if the reasoning does not end. Some templates omit the opening tag."""
-    text = _REASONING.sub("", text)
-    *_, text = _REASONING_ENDS.split(text)
-    return "" if _REASONING_BEGINS.search(text) else text
 
 
 def _object_in(text: str) -> str:
@@ -248,7 +243,6 @@ def answer_problem(error: ValidationError) -> str:
     return "; ".join(f"{answer_place(item['loc'])}: {item['msg']}" for item in errors[:5])
 
 
-_BEGINS = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
 _TAGS = ("<think>", "<thinking>", "<reasoning>")
 
 
@@ -265,15 +259,17 @@ class SpokenText:
         said = []
         while self._held:
             if self._ends:
-                _, tag, rest = _partition(self._held, self._ends)
-                if not tag:
+                end = re.search(self._ends, self._held, re.IGNORECASE)
+                if not end:
                     break
-                self._held, self._ends = rest, ""
-            elif begin := _BEGINS.search(self._held):
+                self._held, self._ends = self._held[end.end() :], ""
+            elif begin := _REASONING_BEGINS.search(self._held):
                 said.append(self._held[: begin.start()])
                 self._held, self._ends = self._held[begin.end() :], f"</{begin[1]}>"
             else:
-                certain = len(self._held) - _begun(self._held)
+                start = self._held.rfind("<")
+                possible_tag = start >= 0 and any(tag.startswith(self._held[start:].lower()) for tag in _TAGS)
+                certain = start if possible_tag else len(self._held)
                 said.append(self._held[:certain])
                 self._held = self._held[certain:]
                 break
@@ -283,17 +279,3 @@ class SpokenText:
         """Return the buffered text, without unfinished reasoning."""
         held, self._held = ("" if self._ends else self._held), ""
         return held
-
-
-def _partition(text: str, tag: str) -> tuple[str, str, str]:
-    """Like `text.partition(tag)`, ignoring case."""
-    match = re.search(re.escape(tag), text, re.IGNORECASE)
-    return (text[: match.start()], match[0], text[match.end() :]) if match else (text, "", "")
-
-
-def _begun(text: str) -> int:
-    """Return the number of characters at the end of a text that may be the beginning of a tag."""
-    start = text.rfind("<")
-    if start < 0 or not any(tag.startswith(text[start:].lower()) for tag in _TAGS):
-        return 0
-    return len(text) - start

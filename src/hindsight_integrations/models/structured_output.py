@@ -9,7 +9,7 @@ import json
 import logging
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator
 from contextlib import aclosing
 from enum import Enum, StrEnum
 from functools import cached_property, partial
@@ -18,14 +18,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import anyio.to_thread
 from pydantic import BaseModel
 
-from hindsight_integrations.errors import (
-    FeatureUnsupported,
-    MalformedOutput,
-)
+from hindsight_integrations.errors import FeatureUnsupported, MalformedOutput
 from hindsight_integrations.models.protocols import Completion, Prompt, SpokenText, TextPrompt
-from hindsight_integrations.models.vendor_errors import (
-    converting,
-)
+from hindsight_integrations.models.vendor_errors import converting
 
 T = TypeVar("T", bound=BaseModel)
 P = TypeVar("P")
@@ -54,65 +49,6 @@ class Extra(StrEnum):
 _OF_PROMPT = {Extra.MOST_TOKENS: "most_tokens", Extra.TEMPERATURE: "temperature"}
 
 
-class StructuredWays:
-    """The current way to request structured answers from a service, shared by all callers. Thread-safe.
-
-    Args:
-        name: the model's name, for the log.
-        ways: the supported ways in order of preference; at least one.
-        sends: prompt fields to send besides messages and schema.
-    """
-
-    def __init__(self, name: str, ways: Sequence[Way], sends: Collection[Extra] = ()) -> None:
-        self._name = name
-        self._ways = ways
-        self._now = ways[0], frozenset(sends)
-        self._choosing = threading.Lock()
-
-    @property
-    def now(self) -> tuple[Way, frozenset[Extra]]:
-        """The current way, and the prompt fields to send."""
-        return self._now
-
-    def step_down(self, asked: tuple[Way, frozenset[Extra]], error: FeatureUnsupported) -> None:
-        """Switch to the next way, or stop sending the rejected field.
-
-        Args:
-            asked: the value of `now` for the rejected request.
-            error: the error of the rejected request.
-
-        Raises:
-            FeatureUnsupported: the given error, if there is no next way.
-        """
-        with self._choosing:
-            if self._now != asked:
-                return  # a concurrent call has stepped down already
-            way, sends = asked
-            if refused := [extra for extra in sends if extra in error.reason]:
-                self._now = way, sends - {*refused}
-                logger.warning(
-                    "model %s: its service rejects %s, which is no longer sent",
-                    self._name,
-                    refused[0].value,
-                )
-                return
-            rest = self._ways[self._ways.index(way) + 1 :]
-            if not rest:
-                raise error
-            self._now = rest[0], sends
-            logger.warning(
-                "model %s: its service rejects %s; using %s from now on",
-                self._name,
-                way.value,
-                rest[0].value,
-            )
-
-
-def _extra_fields(prompt: Prompt[T] | TextPrompt, sends: Collection[Extra]) -> dict[str, Any]:
-    """Return the values of the prompt fields to send, by their name in the request."""
-    return {extra.value: getattr(prompt, _OF_PROMPT[extra]) for extra in sends}
-
-
 CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"})
 """Vendors' reasons for an answer that reached a token limit."""
 
@@ -129,12 +65,15 @@ class ClientModel(ABC, Generic[P]):
         sends: which fields of the prompt to send besides messages and schema.
     """
 
-    def __init__(self, name: str, in_words: InWords[Any] | None, sends: Collection[Extra]) -> None:
-        self._name, self._in_words, self._sends = name, in_words, frozenset(sends)
+    def __init__(self, name: str, in_words: InWords[Any] | None, sends: Collection[Extra] = ()) -> None:
+        self._name, self._in_words = name, in_words
+        self._now = 0, frozenset(sends)  # index of the current way, and the prompt fields to send
+        self._choosing = threading.Lock()
 
+    @cached_property
     @abstractmethod
-    def _supported_ways(self) -> list[Way]:
-        """Return the supported ways, in order of preference. Called on first use.
+    def _ways(self) -> list[Way]:
+        """The supported ways, in order of preference; computed when the model is first called.
 
         Raises:
             FeatureUnsupported: there are none.
@@ -162,10 +101,6 @@ class ClientModel(ABC, Generic[P]):
         """The model's name, which errors and `doctor` show."""
         return self._name
 
-    @cached_property
-    def _ways(self) -> StructuredWays:
-        return StructuredWays(self._name, self._supported_ways(), self._sends)
-
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
         """Call the model once.
 
@@ -180,13 +115,41 @@ class ClientModel(ABC, Generic[P]):
 
     def _complete(self, prompt: Prompt[T]) -> Completion[T]:
         while True:
-            way, sends = asked = self._ways.now
+            place, sends = asked = self._now
+            way = self._ways[place]
             try:
-                return self._ask(prompt, way, _extra_fields(prompt, sends))
+                return self._ask(prompt, way, _options(prompt, sends))
             except FeatureUnsupported as error:
-                self._ways.step_down(asked, error)
+                self._step_down(asked, error)
             except json.JSONDecodeError as error:
                 raise MalformedOutput(self._name, error.doc, str(error)) from error
+
+    def _step_down(self, asked: tuple[int, frozenset[Extra]], error: FeatureUnsupported) -> None:
+        """Use the next way, or stop sending the rejected field.
+
+        Args:
+            asked: the value of `_now` for the rejected request.
+            error: the error of the rejected request, raised again if there is no next way.
+        """
+        with self._choosing:
+            if self._now != asked:
+                return  # a concurrent call has stepped down already
+            place, sends = asked
+            if refused := next((extra for extra in sends if extra in error.reason), None):
+                self._now = place, sends - {refused}
+                logger.warning(
+                    "model %s: its service rejects %s, which is no longer sent", self._name, refused.value
+                )
+                return
+            if place + 1 == len(self._ways):
+                raise error
+            self._now = place + 1, sends
+            logger.warning(
+                "model %s: its service rejects %s; using %s from now on",
+                self._name,
+                self._ways[place].value,
+                self._ways[place + 1].value,
+            )
 
     async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
         """Yield the answer as the model writes it, or in one piece if it cannot stream.
@@ -195,20 +158,42 @@ class ClientModel(ABC, Generic[P]):
             ModelError: as for `complete`.
         """
         while True:
-            asked, begun = self._ways.now, False
+            asked, begun = self._now, False
             _, sends = asked
             try:
-                begin = partial(self._begin, prompt, _extra_fields(prompt, sends))
-                async with aclosing(_streamed(self._name, begin, self._read)) as pieces:
+                async with aclosing(self._streamed(prompt, sends)) as pieces:
                     async for piece in pieces:
                         begun = True
                         yield piece
             except FeatureUnsupported as error:
                 if begun or not any(extra in error.reason for extra in sends):
                     raise
-                self._ways.step_down(asked, error)
+                self._step_down(asked, error)
             else:
                 return
+
+    async def _streamed(self, prompt: TextPrompt, sends: frozenset[Extra]) -> AsyncGenerator[str, None]:
+        """Yield the text of a streamed answer without reasoning.
+
+        Closing the generator early ends the call, at once or when the piece being read has arrived.
+        """
+        pieces = _Pieces(self._name, partial(self._begin, prompt, _options(prompt, sends)))
+        spoken, text, cut_off = SpokenText(), "", False
+        try:
+            while (
+                piece := await anyio.to_thread.run_sync(pieces.following, abandon_on_cancel=True)
+            ) is not None:
+                written, ends_here = self._read(piece)
+                cut_off = cut_off or ends_here
+                if aloud := spoken.feed(written):
+                    text += aloud
+                    yield aloud
+            if rest := spoken.end():
+                text += rest
+                yield rest
+        finally:
+            pieces.close()
+        self._check_complete(text, (0, 0), cut_off=cut_off)
 
     def _malformed(self, text: str, tokens: tuple[int, int], problem: str) -> MalformedOutput:
         """Build the error for an answer that does not match the schema."""
@@ -222,51 +207,16 @@ class ClientModel(ABC, Generic[P]):
             MalformedOutput: it was truncated.
         """
         if cut_off:
-            raise _truncated(self._name, text, tokens)
+            tokens_in, tokens_out = tokens
+            problem = "it reached its token limit and was truncated"
+            raise MalformedOutput(
+                self._name, text, problem, tokens_in=tokens_in, tokens_out=tokens_out, cut_off=True
+            )
 
 
-async def _streamed(
-    name: str, begin: Callable[[], Iterator[P]], read: Callable[[P], tuple[str, bool]]
-) -> AsyncGenerator[str, None]:
-    """Yield the text of a streamed answer without reasoning.
-
-    Closing the generator early ends the call, at once or when the piece being read has arrived.
-
-    Args:
-        name: the model's name, for errors.
-        begin: function that starts the call.
-        read: function that returns the text of a piece, and whether the answer was truncated there.
-
-    Raises:
-        ModelError: the service failed; MalformedOutput if the answer was truncated.
-    """
-    pieces, spoken, text, cut_off = _Pieces(name, begin), SpokenText(), "", False
-    try:
-        while (piece := await anyio.to_thread.run_sync(pieces.following, abandon_on_cancel=True)) is not None:
-            written, ends_here = read(piece)
-            cut_off = cut_off or ends_here
-            if aloud := spoken.feed(written):
-                text += aloud
-                yield aloud
-        if rest := spoken.end():
-            text += rest
-            yield rest
-    finally:
-        pieces.close()
-    if cut_off:
-        raise _truncated(name, text, (0, 0))
-
-
-def _truncated(name: str, text: str, tokens: tuple[int, int]) -> MalformedOutput:
-    tokens_in, tokens_out = tokens
-    return MalformedOutput(
-        name,
-        text,
-        "it reached its token limit and was truncated",
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        cut_off=True,
-    )
+def _options(prompt: Prompt[Any] | TextPrompt, sends: Collection[Extra]) -> dict[str, Any]:
+    """Return the prompt fields to send, by their name in the request."""
+    return {extra.value: getattr(prompt, _OF_PROMPT[extra]) for extra in sends}
 
 
 class _Pieces(Generic[P]):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import threading
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hindsight_integrations.errors import MissingDependency
 from hindsight_integrations.models.protocols import TokenCounter
-from hindsight_integrations.models.weights import Once, environment
+from hindsight_integrations.models.weights import Once, environment, file_sha256, package_root
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -24,7 +22,7 @@ CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
 CACHE_FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
 CACHE_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
 # path within llama-index-core's part of the llama_index namespace
-BUNDLED_CACHE = Path("core/_static/tiktoken_cache")
+BUNDLED_CACHE = "core/_static/tiktoken_cache"
 
 CHARACTERS_PER_TOKEN = 4  # overestimates English text (205 for 161 tokens), so that budgets are not exceeded
 
@@ -34,20 +32,13 @@ _one_at_a_time = threading.Lock()
 def cl100k_folder() -> Path | None:
     """Return a folder with an intact cl100k table: TIKTOKEN_CACHE_DIR, else llama-index-core's; None if there is none."""
     named = os.environ.get(CACHE_VARIABLE)
-    spec = importlib.util.find_spec("llama_index")
-    roots = (spec.submodule_search_locations or []) if spec else []
-    folders = ([Path(named)] if named else []) + [Path(root) / BUNDLED_CACHE for root in roots]
-    return next((folder for folder in folders if _intact(folder / CACHE_FILE)), None)
-
-
-def _intact(path: Path) -> bool:
-    return path.is_file() and _digest(path, path.stat().st_mtime_ns) == CACHE_SHA256
-
-
-@lru_cache(maxsize=8)
-def _digest(path: Path, _changed: int) -> str:
-    """Compute the SHA-256 of a file of 1.7 MB, cached by modification time, since every engine checks it."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    root = package_root("llama_index", f"{BUNDLED_CACHE}/{CACHE_FILE}")
+    folders = ([Path(named)] if named else []) + ([root / BUNDLED_CACHE] if root else [])
+    for folder in folders:
+        table = folder / CACHE_FILE
+        if table.is_file() and file_sha256(table) == CACHE_SHA256:
+            return folder
+    return None
 
 
 class TiktokenCounter:

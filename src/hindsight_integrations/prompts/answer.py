@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from hindsight_integrations.model.facts import bare
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import MemoryTiers
-from hindsight_integrations.models.protocols import MOST_ANSWER_TOKENS, Prompt, PromptMessage, PromptRole
+from hindsight_integrations.models.protocols import MOST_ANSWER_TOKENS, Prompt
 from hindsight_integrations.prompts.answered_opinions import (
     MOST_OPINIONS,
     AnsweredOpinion,
@@ -25,7 +25,7 @@ from hindsight_integrations.prompts.answered_opinions import (
 )
 from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.memories import day, shown_tiers
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.prompts.rendering import fenced, one_line, prompt_messages, template
 from hindsight_integrations.prompts.typed_answer import with_output
 
 THINKING_TOKENS = 4_096  # tokens in addition to the answer, for opinions and reasoning
@@ -100,10 +100,7 @@ def answer_prompt(
     """
     return Prompt(
         name="answer",
-        messages=(
-            PromptMessage(PromptRole.SYSTEM, system_message("answer", profile, directives)),
-            PromptMessage(PromptRole.USER, "\n\n".join(question_parts(asked, tiers))),
-        ),
+        messages=prompt_messages(system_message("answer", profile, directives), question_parts(asked, tiers)),
         schema=Answer if output is None else with_output(Answer, output),
         most_tokens=max(MOST_ANSWER_TOKENS, max_answer_tokens + THINKING_TOKENS),
     )
@@ -113,7 +110,7 @@ def system_message(rules: str, profile: BankProfile, directives: Sequence[str], 
     """Build the system message: the template's rules, the tools, the agent's profile and the operator's rules."""
     parts = [template(rules), *([tools] if tools else []), verbalize(profile)]
     if directives:
-        listed = [f"- {' '.join(each.split())}" for each in directives]
+        listed = [f"- {one_line(each)}" for each in directives]
         parts.append(f"{template('directives')}\n\n{fenced('RULES', listed)}")
     return "\n\n".join(parts)
 

@@ -12,13 +12,13 @@ from functools import partial
 from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
     ValidationError,
-    field_validator,
 )
 from pydantic_core import CoreSchema, core_schema
 
@@ -68,6 +68,17 @@ class ReadLeniently:
                 lambda answered: answered.fact.model_dump(mode="json") if answered.fact else None
             ),
         )
+
+
+def some_fit(items: list[AnsweredItem[F]]) -> list[AnsweredItem[F]]:
+    """Return the items, unless none of them is a valid fact, so that the model is asked again.
+
+    Raises:
+        ValueError: no item is a valid fact.
+    """
+    if items and not any(item.fact for item in items):
+        raise ValueError(f"none of them fits the schema: {items[0].problems[0]}")
+    return items
 
 
 AnsweredFact: TypeAlias = Annotated[AnsweredItem[ExtractedFact], ReadLeniently(ExtractedFact)]
@@ -151,22 +162,5 @@ class ExtractedFacts(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    facts: list[AnsweredFact]
+    facts: Annotated[list[AnsweredFact], AfterValidator(some_fit)]
     forget_requested: Annotated[list[AskedToForget], BeforeValidator(_readable)] = Field(default_factory=list)
-
-    @field_validator("facts")
-    @classmethod
-    def _some_fit(cls, facts: list[AnsweredFact]) -> list[AnsweredFact]:
-        """Reject a list without any valid fact, so that the model is asked again."""
-        return some_fit(facts)
-
-
-def some_fit(items: list[AnsweredItem[F]]) -> list[AnsweredItem[F]]:
-    """Return the items, unless none of them is a valid fact.
-
-    Raises:
-        ValueError: no item is a valid fact.
-    """
-    if items and not any(item.fact for item in items):
-        raise ValueError(f"none of them fits the schema: {items[0].problems[0]}")
-    return items

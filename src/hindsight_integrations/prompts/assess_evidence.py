@@ -16,10 +16,10 @@ from hindsight_integrations.model.facts import bare, one_of
 from hindsight_integrations.model.opinions import Assessment, Conviction, EvidenceStrength
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
+from hindsight_integrations.models.protocols import Prompt
 from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.observe import fact_line
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.prompts.rendering import fenced, one_line, prompt_messages, template
 
 MOST_PAIRS = 20  # maximum number of pairs per prompt, which small models still answer completely
 # Token limit of an answer: twenty assessments take about 2,500; the rest is for reasoning.
@@ -96,10 +96,7 @@ def assess_evidence_prompt(
     )
     return Prompt(
         name="assess_evidence",
-        messages=(
-            PromptMessage(PromptRole.SYSTEM, f"{template('assess_evidence')}\n\n{verbalize(profile)}"),
-            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
-        ),
+        messages=prompt_messages(f"{template('assess_evidence')}\n\n{verbalize(profile)}", parts),
         schema=AnsweredAssessments,
         most_tokens=MOST_TOKENS,
     )
@@ -108,7 +105,7 @@ def assess_evidence_prompt(
 def _opinion_line(number: int, opinion: AskedOpinion) -> str:
     since = opinion.since
     held = f"worded on {since:%A, %B} {since.day}, {since.year}; {opinion.conviction} conviction"
-    return f"[{number}] ({held}) {' '.join(opinion.text.split())}"
+    return f"[{number}] ({held}) {one_line(opinion.text)}"
 
 
 def _asked(number: int, opinion: AskedOpinion) -> str:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from functools import cache
 
 from hindsight_integrations.model.profile import BankProfile, BigFive, Character
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.prompts.rendering import fenced, table, template
 
 HIGH = 0.7  # bias strengths and traits of at least this value are high [earlier paper 8.3]
 LOW = 0.4  # bias strengths and traits below this value are low [earlier paper 8.3]
@@ -70,8 +69,6 @@ def band(share: float) -> Band:
     return Band.MIDDLE if share >= LOW else Band.LOW
 
 
-@cache
 def _wordings(name: str) -> dict[tuple[str, str], Wording]:
-    """Return the rows of a template's table, without its head, by trait and degree."""
-    rows = ([cell.strip() for cell in row.strip("|").split("|")] for row in template(name).splitlines()[2:])
-    return {(trait, degree): Wording(being, shows) for trait, degree, being, shows in rows}
+    """Return the rows of a template's table by trait and degree."""
+    return {(trait, degree): Wording(being, shows) for trait, degree, being, shows in table(name)}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from hindsight_integrations.model.facts import ExtractedRecord, FactPart, Text, list_of, texts_of
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
+from hindsight_integrations.models.protocols import Prompt
 from hindsight_integrations.prompts.answered_facts import AnsweredItem, ReadLeniently, some_fit
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage, shown_with
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.prompts.rendering import fenced, prompt_messages, template
 
 # Token limit of an answer: eight facts take about 600; the rest is for reasoning.
 MOST_TOKENS = 4_096
@@ -55,13 +55,10 @@ class ConciseFacts(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    facts: list[AnsweredConciseFact] = Field(json_schema_extra={"maxItems": MOST_FACTS})
+    facts: Annotated[list[AnsweredConciseFact], AfterValidator(some_fit)] = Field(
+        json_schema_extra={"maxItems": MOST_FACTS}
+    )
     forget: _Numbers = Field(default_factory=list, json_schema_extra=_PARTS)
-
-    @field_validator("facts")
-    @classmethod
-    def _some_fit(cls, facts: list[AnsweredItem[ConciseFact]]) -> list[AnsweredItem[ConciseFact]]:
-        return some_fit(facts)
 
 
 def concise_facts_prompt(passage: Passage, instructions: Instructions) -> Prompt[ConciseFacts]:
@@ -75,10 +72,7 @@ def concise_facts_prompt(passage: Passage, instructions: Instructions) -> Prompt
     system = template("concise_facts").replace("{general_knowledge}", general)
     return Prompt(
         name="concise_facts",
-        messages=(
-            PromptMessage(PromptRole.SYSTEM, system),
-            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
-        ),
+        messages=prompt_messages(system, parts),
         schema=ConciseFacts,
         temperature=0.1,
         most_tokens=MOST_TOKENS,

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hindsight_integrations.model.facts import bare
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.models.protocols import Prompt
+from hindsight_integrations.prompts.rendering import fenced, one_line, prompt_messages, template
 
 MOST_STATEMENTS = 8  # maximum number per prompt
 MOST_CANDIDATES = 8  # maximum number of memories per statement
@@ -63,12 +63,12 @@ def end_memories_prompt(statements: Sequence[OpenStatement]) -> Prompt[AnsweredE
     """
     numbers = {unit.id: number for number, unit in numbered_candidates(statements).items()}
     asked = (
-        f"{number}. {_line(each.text)} (said: {_line(each.by.text)}; may mean: "
+        f"{number}. {one_line(each.text)} (said: {one_line(each.by.text)}; may mean: "
         f"{', '.join(f'[{numbers[unit.id]}]' for unit in each.candidates)})"
         for number, each in enumerate(statements, 1)
     )
     shown = (
-        f"[{number}] ({unit.mentioned_at:%A, %B %d, %Y}) {_line(unit.text)}"
+        f"[{number}] ({unit.mentioned_at:%A, %B %d, %Y}) {one_line(unit.text)}"
         for number, unit in numbered_candidates(statements).items()
     )
     parts = (
@@ -77,10 +77,7 @@ def end_memories_prompt(statements: Sequence[OpenStatement]) -> Prompt[AnsweredE
     )
     return Prompt(
         name="end_memories",
-        messages=(
-            PromptMessage(PromptRole.SYSTEM, template("end_memories")),
-            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
-        ),
+        messages=prompt_messages(template("end_memories"), parts),
         schema=AnsweredEndings,
         most_tokens=MOST_TOKENS,
     )
@@ -90,7 +87,3 @@ def numbered_candidates(statements: Sequence[OpenStatement]) -> dict[int, Memory
     """Return the distinct candidates of all statements by number, from 1."""
     units = {unit.id: unit for each in statements for unit in each.candidates}
     return dict(enumerate(units.values(), 1))
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

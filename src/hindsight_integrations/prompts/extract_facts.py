@@ -11,9 +11,9 @@ from hindsight_integrations.config import ExtractionMode, GeneralKnowledge
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
+from hindsight_integrations.models.protocols import Prompt
 from hindsight_integrations.prompts.answered_facts import ExtractedFacts
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.prompts.rendering import fenced, one_line, prompt_messages, template
 
 QUOTED_CHARACTERS = 80  # maximum number of characters of a fact quoted in a problem
 
@@ -75,10 +75,7 @@ def extract_facts_prompt(passage: Passage, instructions: Instructions = NARRATIV
     parts.append("The passage:\n" + fenced("PASSAGE", map(_line, passage.messages)))
     return Prompt(
         name="extract_facts",
-        messages=(
-            PromptMessage(PromptRole.SYSTEM, _system(instructions)),
-            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
-        ),
+        messages=prompt_messages(_system(instructions), parts),
         schema=ExtractedFacts,
         temperature=0.1,  # as in the authors' server
     )
@@ -150,9 +147,9 @@ def _system(instructions: Instructions) -> str:
 
 def _numbered(number: int, unit: MemoryUnit, items: Sequence[MemoryUnit], hidden: int) -> Iterator[str]:
     """Format a memory with its records on one line, and each item of a document on its own line."""
-    yield f"[{number}] ({unit.mentioned_at:%A, %B %d, %Y}) {' '.join(unit.text.split())}{records_beside(unit)}"
+    yield f"[{number}] ({unit.mentioned_at:%A, %B %d, %Y}) {one_line(unit.text)}{records_beside(unit)}"
     for item in items:
-        yield f"[{number}.{item.number}] {' '.join(item.text.split())}"
+        yield f"[{number}.{item.number}] {one_line(item.text)}"
     if hidden:
         yield f"[{number}] has {hidden} more {'item' if hidden == 1 else 'items'}, not shown"
 

@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from hindsight_integrations.model.facts import bare
 from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
+from hindsight_integrations.models.protocols import Prompt
 from hindsight_integrations.prompts.answered_opinions import MOST_OPINIONS, AnsweredOpinion, opinions_of
 from hindsight_integrations.prompts.memories import memory_line
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.prompts.rendering import fenced, prompt_messages, template
 
 # Token limit of an answer: five opinions take about 600; the rest is for reasoning.
 MOST_TOKENS = 4_096
@@ -50,8 +50,5 @@ def form_opinions_prompt(
         + fenced("MEMORIES", [memory_line(number, item) for number, item in memories]),
         "Your answer:\n" + fenced("ANSWER", [answer]),
     )
-    messages = (
-        PromptMessage(PromptRole.SYSTEM, template("form_opinions")),
-        PromptMessage(PromptRole.USER, "\n\n".join(parts)),
-    )
+    messages = prompt_messages(template("form_opinions"), parts)
     return Prompt("form_opinions", messages, AnsweredOpinions, most_tokens=MOST_TOKENS)

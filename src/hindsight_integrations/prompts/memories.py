@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from hindsight_integrations.model.mental_models import MentalModel
@@ -10,7 +9,7 @@ from hindsight_integrations.model.opinions import conviction
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.time import readable_time
-from hindsight_integrations.prompts.rendering import fenced
+from hindsight_integrations.prompts.rendering import fenced, one_line
 
 
 def citable(tiers: MemoryTiers) -> dict[str, RecalledUnit]:
@@ -31,19 +30,18 @@ def modelled(tiers: MemoryTiers) -> dict[str, MentalModel]:
 def shown_tiers(tiers: MemoryTiers) -> list[str]:
     """Build the memory blocks of a prompt, the most refined tier first; empty tiers are omitted."""
     observed = len(tiers.observations)
-    numbered = list(citable(tiers).items())
+    memories = [memory_line(number, item) for number, item in citable(tiers).items()]
+    models = [mental_model_line(number, model) for number, model in modelled(tiers).items()]
+    beliefs = [belief_line(number, item) for number, item in believed(tiers).items()]
+    digests = [line for digest in tiers.recalled.records for line in digest.text.splitlines()]
     blocks = (
-        _block("Standing answers:", "MENTAL_MODELS", _models(tiers)),
-        _block("Observations:", "OBSERVATIONS", _lines(numbered[:observed])),
-        _block("Facts, the oldest first:", "MEMORIES", _lines(numbered[observed:])),
-        _block("Your own beliefs, no facts:", "BELIEFS", _beliefs(believed(tiers))),
-        _block("Computed from records:", "COMPUTED", _digests(tiers)),
+        ("Standing answers:", "MENTAL_MODELS", models),
+        ("Observations:", "OBSERVATIONS", memories[:observed]),
+        ("Facts, the oldest first:", "MEMORIES", memories[observed:]),
+        ("Your own beliefs, no facts:", "BELIEFS", beliefs),
+        ("Computed from records:", "COMPUTED", digests),
     )
-    return [block for block in blocks if block]
-
-
-def _digests(tiers: MemoryTiers) -> list[str]:
-    return [line for digest in tiers.recalled.records for line in digest.text.splitlines()]
+    return [f"{heading}\n{fenced(label, lines)}" for heading, label, lines in blocks if lines]
 
 
 def memory_line(number: str, item: RecalledUnit) -> str:
@@ -77,28 +75,6 @@ def mental_model_line(number: str, model: MentalModel) -> str:
     return f"[{number}] (answer{asked}{stale}) {one_line(model.question)} {one_line(model.text)}"
 
 
-def _models(tiers: MemoryTiers) -> list[str]:
-    return [mental_model_line(number, model) for number, model in modelled(tiers).items()]
-
-
-def _lines(numbered: Iterable[tuple[str, RecalledUnit]]) -> list[str]:
-    return [memory_line(number, item) for number, item in numbered]
-
-
-def _beliefs(held: Mapping[str, RecalledUnit]) -> list[str]:
-    return [belief_line(number, item) for number, item in held.items()]
-
-
 def _ended(item: RecalledUnit) -> str:
     closed = item.unit.closed_at
     return f"no longer true since {day(closed)}" if closed else "no longer true"
-
-
-def _block(head: str, label: str, lines: Iterable[str]) -> str:
-    shown = list(lines)
-    return f"{head}\n{fenced(label, shown)}" if shown else ""
-
-
-def one_line(text: str) -> str:
-    """Remove line breaks, so that a text cannot imitate several memories."""
-    return " ".join(text.split())

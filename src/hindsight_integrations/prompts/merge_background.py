@@ -5,12 +5,12 @@ h' = Merge(h, h_new) (paper eq. 27 and section 5.6; earlier paper 10.2).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.models.protocols import Prompt
+from hindsight_integrations.prompts.rendering import fenced, numbered, prompt_messages, template
 
 # Token limit of an answer: 4,000 characters take about 1,000; the rest is for reasoning.
 MOST_TOKENS = 4_096
@@ -43,21 +43,13 @@ def merge_background_prompt(current: Sequence[str], snippet: Sequence[str]) -> P
         snippet: the new sentences, in the first person, with the following numbers.
     """
     parts = (
-        "The background as it is:\n" + fenced("BACKGROUND", _numbered(current, 1)),
-        "What is new:\n" + fenced("SNIPPET", _numbered(snippet, len(current) + 1)),
+        "The background as it is:\n" + fenced("BACKGROUND", numbered(current)),
+        "What is new:\n" + fenced("SNIPPET", numbered(snippet, len(current) + 1)),
         "Write the merged background.",
     )
     return Prompt(
         name="merge_background",
-        messages=(
-            PromptMessage(PromptRole.SYSTEM, template("merge_background")),
-            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
-        ),
+        messages=prompt_messages(template("merge_background"), parts),
         schema=MergedBackground,
         most_tokens=MOST_TOKENS,
     )
-
-
-def _numbered(sentences: Sequence[str], first: int) -> Iterator[str]:
-    """Format each sentence on a separate line with its number."""
-    return (f"[{number}] {' '.join(text.split())}" for number, text in enumerate(sentences, first))

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hindsight_integrations.model.facts import bare
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
+from hindsight_integrations.models.protocols import Prompt
 from hindsight_integrations.prompts.extract_facts import Passage, shown_with
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.prompts.rendering import fenced, one_line, prompt_messages, template
 
 MOST_MESSAGES = 32  # maximum number per answer; a passage of 3,000 characters rarely has more
 MOST_ENDED = 8  # maximum number of memories per message, the same as for a fact
@@ -60,10 +60,7 @@ def message_endings_prompt(passage: Passage, asked: Collection[str]) -> Prompt[A
     parts.append("The messages:\n" + fenced("MESSAGES", lines))
     return Prompt(
         name="message_endings",
-        messages=(
-            PromptMessage(PromptRole.SYSTEM, template("message_endings")),
-            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
-        ),
+        messages=prompt_messages(template("message_endings"), parts),
         schema=AnsweredMessageEndings,
         temperature=0.1,
         most_tokens=MOST_TOKENS,
@@ -79,4 +76,4 @@ def _line(message: Message) -> str:
     """Format a message on one line, so that it cannot imitate another's start."""
     when = message.timestamp
     stamp = f"{when:%A, %B %d, %Y}" if isinstance(when, datetime) else "no date"
-    return f"({stamp}) {message.speaker}: {' '.join(message.text.split())}"
+    return f"({stamp}) {message.speaker}: {one_line(message.text)}"

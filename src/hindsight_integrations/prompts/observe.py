@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from hindsight_integrations.config import MOST_OBSERVATIONS
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.models.protocols import Prompt
+from hindsight_integrations.prompts.rendering import fenced, one_line, prompt_messages, template
 
 # Token limit of an answer: seven observations take about 700; the rest is for reasoning.
 MOST_TOKENS = 4_096
@@ -58,16 +58,13 @@ def observe_prompt(
     """
     lines = (fact_line(number, fact) for number, fact in enumerate(facts, 1))
     parts = (
-        "The entity:\n" + fenced("ENTITY", [" ".join(name.split())]),
+        "The entity:\n" + fenced("ENTITY", [one_line(name)]),
         "The facts, numbered, the oldest first:\n" + fenced("FACTS", lines),
         f"Write {fewest} to {most} observations." if fewest < most else f"Write {_counted(most)}.",
     )
     return Prompt(
         name="observe",
-        messages=(
-            PromptMessage(PromptRole.SYSTEM, template("observe")),
-            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
-        ),
+        messages=prompt_messages(template("observe"), parts),
         schema=AnsweredObservations,
         most_tokens=MOST_TOKENS,
     )
@@ -78,7 +75,7 @@ def fact_line(number: int, fact: MemoryUnit) -> str:
     when = readable_time(None, fact.mentioned_at)
     if fact.occurred:
         when = f"{when}; {readable_time(fact.occurred, fact.mentioned_at)}"
-    return f"[{number}] ({when}) {' '.join(fact.text.split())}"
+    return f"[{number}] ({when}) {one_line(fact.text)}"
 
 
 def _counted(number: int) -> str:

@@ -17,7 +17,7 @@ from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole, TextPrompt
 from hindsight_integrations.prompts.answer import PromptQuestion, question_parts, system_message
 from hindsight_integrations.prompts.answered_opinions import texts_of
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.prompts.rendering import fenced, prompt_messages, template
 
 ANSWER = "answer"
 """The tool name of a step that gives the answer."""
@@ -225,8 +225,7 @@ def streamed_answer_prompt(
     max_answer_tokens: int = 2048,
 ) -> TextPrompt:
     """Render a question with its memories for a plain-text answer; see `answer_prompt`."""
-    messages = (
-        PromptMessage(PromptRole.SYSTEM, system_message("streamed_answer", profile, directives)),
-        PromptMessage(PromptRole.USER, "\n\n".join(question_parts(asked, tiers))),
+    messages = prompt_messages(
+        system_message("streamed_answer", profile, directives), question_parts(asked, tiers)
     )
     return TextPrompt("streamed_answer", messages, most_tokens=max_answer_tokens + MOST_TOKENS)

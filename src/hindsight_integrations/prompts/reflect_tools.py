@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 from hindsight_integrations.model.aggregates import RecordEntry
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.turns import Role, SourceTurn
-from hindsight_integrations.prompts.memories import day, one_line
-from hindsight_integrations.prompts.rendering import template
+from hindsight_integrations.prompts.memories import day
+from hindsight_integrations.prompts.rendering import one_line, table
 
 
 def tool_usage(name: str) -> str:
     """Return a memory tool's usage line."""
-    call, gives = _usages()[name]
-    return f"{call}: {gives}"
-
-
-@cache
-def _usages() -> dict[str, tuple[str, str]]:
-    """Return the rows of the template's table, without its head, by tool."""
-    rows = (
-        [cell.strip() for cell in row.strip("|").split("|")]
-        for row in template("reflect_tools").splitlines()[2:]
-    )
-    return {name: (call, gives) for name, call, gives in rows}
+    return next(f"{call}: {gives}" for tool, call, gives in table("reflect_tools") if tool == name)
 
 
 def turn_line(numbers: Sequence[str], turn: SourceTurn) -> str:

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hindsight_integrations.model.facts import bare, one_of
 from hindsight_integrations.model.opinions import EvidenceStrength
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.models.protocols import Prompt
+from hindsight_integrations.prompts.rendering import fenced, numbered, prompt_messages, template
 
 MOST_PAIRS = 25  # maximum number of pairs per prompt: five new opinions with five existing ones each
 # Token limit of an answer: 25 relations take about 1,500; the rest is for reasoning.
@@ -76,20 +76,13 @@ def relate_opinions_prompt(new: Sequence[NewOpinion], held: Sequence[str]) -> Pr
     """
     asked = (f"new {number} with held {', '.join(map(str, each.held))}" for number, each in enumerate(new, 1))
     parts = (
-        f"Held:\n{fenced('HELD', _numbered(held))}",
-        f"New:\n{fenced('NEW', _numbered([each.text for each in new]))}",
+        f"Held:\n{fenced('HELD', numbered(held))}",
+        f"New:\n{fenced('NEW', numbered(each.text for each in new))}",
         f"Compare: {'; '.join(asked)}.",
     )
     return Prompt(
         name="relate_opinions",
-        messages=(
-            PromptMessage(PromptRole.SYSTEM, template("relate_opinions")),
-            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
-        ),
+        messages=prompt_messages(template("relate_opinions"), parts),
         schema=AnsweredRelations,
         most_tokens=MOST_TOKENS,
     )
-
-
-def _numbered(texts: Sequence[str]) -> list[str]:
-    return [f"[{number}] {' '.join(text.split())}" for number, text in enumerate(texts, 1)]

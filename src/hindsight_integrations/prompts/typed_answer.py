@@ -9,9 +9,9 @@ from typing import TypeVar
 from pydantic import BaseModel, Field, create_model
 
 from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
+from hindsight_integrations.models.protocols import Prompt
 from hindsight_integrations.prompts.memories import memory_line
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.prompts.rendering import fenced, prompt_messages, template
 
 A = TypeVar("A", bound=BaseModel)
 T = TypeVar("T", bound=BaseModel)
@@ -49,8 +49,5 @@ def typed_answer_prompt(
         *(["The memories the answer stands on:\n" + fenced("MEMORIES", lines)] if lines else []),
         "The answer:\n" + fenced("ANSWER", [answer]),
     ]
-    messages = (
-        PromptMessage(PromptRole.SYSTEM, template("typed_answer")),
-        PromptMessage(PromptRole.USER, "\n\n".join(parts)),
-    )
+    messages = prompt_messages(template("typed_answer"), parts)
     return Prompt("typed_answer", messages, schema)

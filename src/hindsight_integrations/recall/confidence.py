@@ -69,10 +69,7 @@ _WORDS = re.compile(r"\w+")
 def nearness(cosine: float, bm25: float, text: str) -> float:
     """Combine the best semantic and keyword scores: cosine + 0.05 * BM25 / distinct words of the question.
 
-    Args:
-        cosine: best cosine, on the reference scale.
-        bm25: best BM25 score, at least 0.
-        text: the question.
+    The cosine is on the reference scale; BM25 is at least 0.
     """
     return cosine + WORD * bm25 / max(1, len(set(_WORDS.findall(text.casefold()))))
 
@@ -82,11 +79,6 @@ def likely_from(run: RecallContext, channels: ChannelResults, ranking: Ranking) 
 
     All memories are accepted if the question only names a time, because its answers are not similar to it, or
     if a channel failed, because low scores may then be due to missing results.
-
-    Args:
-        run: the current recall.
-        channels: the results of the channels.
-        ranking: the ranking before packing.
     """
     query = run.query
     asked_for_all = query.relevance is RelevanceLevel.ALL or run.time_alone
@@ -164,13 +156,7 @@ class AnswerSignals:
 
 
 def names_in_question(text: str, speaker: frozenset[str], languages: Sequence[Language]) -> QuestionNames:
-    """Extract the names in a question.
-
-    Args:
-        text: the question.
-        speaker: normalised names of the speaker that the question names; empty for none.
-        languages: possible languages of the question.
-    """
+    """Extract the names in a question; `speaker` has the normalised names of the speaker among them, if there is one."""
     spotted = NameSpotter([text], people=speaker, aliases=(), languages=languages).names_in(text)
     others = frozenset(normalise_name(name.text) for name in spotted) - speaker - {""}
     return QuestionNames(speaker, others)
@@ -179,14 +165,10 @@ def names_in_question(text: str, speaker: frozenset[str], languages: Sequence[La
 def answer_signals(
     units: Sequence[RecalledUnit], names: QuestionNames, thresholds: Thresholds, logits: Mapping[str, float]
 ) -> AnswerSignals:
-    """Compute the answer signals of the returned units.
+    """Compute the answer signals of the returned units, at least one.
 
-    Args:
-        units: the returned units, at least one. They are reordered by cosine and BM25 only, because the graph channel favours the
-            named speaker, which would bias the signals.
-        names: the names in the question.
-        thresholds: thresholds of the embedder that produced the cosines.
-        logits: reranker logits by unit id, for the units that the reranker scored.
+    They are reordered by cosine and BM25 only, because the graph channel favours the named speaker, which would bias the
+    signals. `logits` has the reranker's logits by unit id, for the units that it scored.
     """
     seen = sorted(units, key=_fused, reverse=True)[:UNITS_READ]
     texts = [item.unit.text[:CHARACTERS_READ].casefold() for item in seen]
@@ -209,12 +191,9 @@ def answer_signals(
 
 
 def comes_first(text: str, names: Collection[str], entities: Collection[str]) -> bool:
-    """Return whether one of the names precedes every other entity in a text, as its subject or speaker.
+    """Return whether one of the normalised names precedes every other entity in a case-folded text, as its subject or speaker.
 
-    Args:
-        text: the case-folded text.
-        names: normalised names, at least one.
-        entities: names of the text's entities; those that contain one of `names` ("Maria's aunt") are ignored.
+    Entities that contain one of the names ("Maria's aunt") are ignored.
     """
     first = min(word_position(name, text) for name in names)
     before = text[:first]
@@ -303,13 +282,9 @@ down here.
 def confidence(signals: AnswerSignals, *, named: bool = True) -> float:
     """Return the probability that the units contain an answer, in [0, 1]; increases with every signal.
 
-    With a reranker there are two models, one that uses its logit and one that uses the cosine. If no speaker is named, the higher
+    With a reranker there are two models, one that uses its logit and one that uses the cosine. If no speaker is `named`, the higher
     probability counts: a cross-encoder is trained on passages that answer a query, and scores a list of meals low for "what should
     I cook". If a speaker is named, only the probability from the logit counts, because cosines do not distinguish speakers.
-
-    Args:
-        signals: signals of the returned units.
-        named: whether the question names a speaker.
     """
     if signals.logit is None:
         return _probability(WITHOUT_RERANKER, signals.cosine, signals)
@@ -330,14 +305,7 @@ def recall_confidence(
     ranking: Ranking,
     digests: Sequence[RecordDigest],
 ) -> float:
-    """Compute the confidence of one recall, in [0, 1]; 0 if nothing is returned. The signals are written to the trace.
-
-    Args:
-        run: the current recall.
-        units: returned units by row id, best first.
-        ranking: the ranking, with reranker logits if there is a reranker.
-        digests: the returned record digests.
-    """
+    """Compute the confidence of one recall, in [0, 1]; 0 if nothing is returned. The signals are written to the trace."""
     with timed(run.trace, "confidence") as detail:
         if whole := _whole(run, units, digests):
             detail["all"] = whole

@@ -43,11 +43,8 @@ def overview(run: RecallContext, filtered: BoolArray) -> IntArray:
     """Order all memories of a bank for an overview; return their row ids, which packing cuts to the budget.
 
     Lasting facts by subject come first, then current goals, tasks and upcoming events, then the latest
-    memories. Each part has a share of the budget, and leaves unused tokens to the next.
-
-    Args:
-        run: the current recall.
-        filtered: mask of the memories that pass the query's filters, over the columns' positions.
+    memories. Each part has a share of the budget, and leaves unused tokens to the next. `filtered` is a mask over the
+    columns' positions.
     """
     columns, query = run.view.columns, run.query
     with timed(run.trace, "overview") as detail:

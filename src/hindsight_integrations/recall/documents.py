@@ -32,12 +32,7 @@ class ServedDocument:
     best_first: tuple[int, ...]
 
     def within(self, tokens: int, counter: TokenCounter) -> ServedItems | None:
-        """Return the document with as many of the best items as fit; None if none fits.
-
-        Args:
-            tokens: the token budget.
-            counter: token counter.
-        """
+        """Return the document with as many of the best items as fit a token budget; None if none fits."""
         fitting: ServedItems | None = None
         low, high = 1, len(self.best_first) - 1
         while low <= high:
@@ -62,15 +57,9 @@ def documents_among(
     form: TextForm = TextForm.FULL,
     matches: Sequence[int] = (),
 ) -> dict[int, ServedDocument]:
-    """Return the documents among the units, by row id.
+    """Return the documents among the units, by row id, each with its `items`.
 
-    Args:
-        ids: row ids.
-        items: the items to return with each document.
-        view: a view of the bank.
-        counter: token counter.
-        form: text form of the documents' own texts.
-        matches: row ids of the items in the channels' results, best first.
+    `matches` has the row ids of the items in the channels' results, best first.
     """
     served = read_items(items.rows_of(ids), view.ledger, view.bank)
     if not served:

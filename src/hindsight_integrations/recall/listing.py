@@ -46,15 +46,10 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 
 
 def aggregate(entries: Sequence[RecordEntry], how: Aggregation, *, other: bool = True) -> Aggregate:
-    """Compute one value over records, in Decimal arithmetic.
+    """Compute one value over records, in order of time, in Decimal arithmetic.
 
     Compatible units ("km" and "mi") are converted exactly to the most frequent one; if several are equally frequent, to the
-    one that occurs first.
-
-    Args:
-        entries: the records, in order of time.
-        how: sum, count, mean, min, max or last.
-        other: whether to include records of kind OTHER.
+    one that occurs first. Without `other`, records of kind OTHER are left out.
 
     Raises:
         InvalidRequest: numbers that measure different things would be added or compared.
@@ -212,13 +207,7 @@ def find_page(
 ) -> UnitPage:
     """Return the next matching units, ordered by start, then by row id, or in reverse, without ranking.
 
-    Args:
-        view: a view of the bank.
-        wanted: the filters.
-        mentioning: row ids of the units that mention the requested entity; None for any.
-        after: end of the previous page.
-        offset: number of units to skip.
-        limit: maximum number of units.
+    `mentioning` has the row ids of the units that mention the requested entity; None for any.
     """
     columns = view.columns
     newest = after.newest if after else int(columns.ids[-1]) if len(columns) else 0

@@ -71,15 +71,10 @@ def in_better_order(run: RecallContext, ranking: Ranking) -> Ranking:
 def newest_first(
     words: Sequence[frozenset[str]], mentioned: IntArray, asked: frozenset[str] = frozenset()
 ) -> IntArray:
-    """Order each group of similar statements newest first, within the positions the group occupies.
+    """Order each group of similar statements newest first, within the positions the group occupies; return positions, (n,).
 
-    Args:
-        words: words of each of n statements, best first; a message begins with its speaker's name.
-        mentioned: time of each message in whole seconds, (n,), since messages of one conversation may be less than a second apart.
-        asked: words of the question.
-
-    Returns:
-        Positions, (n,).
+    A message's words begin with its speaker's name. `mentioned` is in whole seconds, (n,), since messages of one
+    conversation may be less than a second apart. `asked` has the words of the question.
     """
     order = np.arange(len(mentioned))
     grouped = np.zeros(len(mentioned), bool)
@@ -105,12 +100,7 @@ def alike(one: frozenset[str], other: frozenset[str], asked: frozenset[str]) -> 
 def user_first(shared: Sequence[frozenset[str]], of_agent: Sequence[bool]) -> IntArray:
     """Order each agent message after the user messages that share at least the same words with the question.
 
-    Args:
-        shared: words each of n messages shares with the question, best message first.
-        of_agent: whether each message is the agent's.
-
-    Returns:
-        Positions, (n,).
+    `shared` has the words that each of n messages shares with the question, best message first. Returns positions, (n,).
     """
     order: list[int] = []
     for place in range(len(shared)):
@@ -171,9 +161,8 @@ def pack(
         tokens: cost of each unit, best first, each >= 0.
         max_tokens: the budget; nothing is kept below 0.
         k: hard limit on the number of units.
-        shortened: function of the position of a unit that does not fit and the number of tokens left; returns
-            the cost of a shorter form of the unit, or None if none fits. The proof above holds for units
-            without a shorter form.
+        shortened: function of a unit's position and the tokens left; returns the cost of a shorter form, or None if
+            none fits. The proof above holds for units without a shorter form.
 
     Returns:
         Positions kept, ascending.
@@ -204,15 +193,7 @@ def pack_units(
 
     A document that exceeds the remaining budget is shortened to its best items, and its text gives the number of items left
     out. Only the few documents are read and tokenised here; the tokens of all other units were counted when they were retained.
-
-    Args:
-        ids: row ids, best first, (n,).
-        scores: scores, descending, (n,).
-        view: a view of the bank.
-        query: the query, with the budget.
-        services: the services, with the token counter.
-        items: the items to return with each document.
-        matches: row ids of the items in the channels' results, best first.
+    `matches` has the row ids of the items in the channels' results, best first.
     """
     documents = documents_among(ids, items, view, services.tokens, form=query.form, matches=matches)
     tokens = costs(ids, documents, view.columns, query.form).tolist()

@@ -43,11 +43,6 @@ from hindsight_integrations.services import Services
 async def recall(query: RecallQuery, view: BankView, services: Services) -> RecallResult:
     """Find the memories that answer a query and fit its token budget: Recall(B, Q, k) of paper eq. 7. Writes nothing.
 
-    Args:
-        query: the validated query.
-        view: the bank at one revision.
-        services: the engine's services.
-
     Raises:
         IndexOutOfStep: an index failed and could not be rebuilt (unless recall is configured to continue without it).
     """
@@ -65,11 +60,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: B
     """Fuse and rerank the candidates (paper sections 4.2.3 and 4.2.4), then pack them in one snapshot of the ledger.
 
     The snapshot is opened after reranking, because reranking may take a second and an open snapshot delays writers.
-
-    Args:
-        run: the current recall.
-        channels: the channels' results.
-        filtered: mask of the units that pass the query's filters except its time, over the columns' positions.
+    `filtered` is a mask of the units that pass the query's filters except its time, over the columns' positions.
     """
     ids, fused, turns = _fused(run, channels, run.selected.mask)
     ranking = rerank(run, ids, fused, turns, channels.matches)
@@ -96,14 +87,7 @@ class Candidates:
 def _packed(
     run: RecallContext, channels: ChannelResults, candidates: Candidates, filtered: BoolArray
 ) -> RecallResult:
-    """Pack the ranking into the token budget (paper section 4.2.5), and build the result with its additions and trace.
-
-    Args:
-        run: the current recall.
-        channels: the channels' results.
-        candidates: the candidates, fused and reranked.
-        filtered: mask of the units that pass the query's filters except its time, over the columns' positions.
-    """
+    """Pack the ranking into the token budget (paper section 4.2.5), and build the result with its additions and trace."""
     allowed, ids, fused, ranking = run.selected.mask, candidates.ids, candidates.fused, candidates.ranking
     query, view, services, notes = run.query, run.view, run.services, run.trace.notes
     passed, dropped = passing(ranking, query.min_scores)

@@ -15,24 +15,7 @@ from hindsight_integrations.indexes.columns import (
     with_metadata,
 )
 from hindsight_integrations.model.arrays import BoolArray
-from hindsight_integrations.model.requests import Budget, RecallQuery, TagsMatch
-
-# Shares and limits from the recall docs, "How Budget Maps to Pipeline Parameters".
-ADAPTIVE_SHARES = {Budget.LOW: 0.025, Budget.MID: 0.075, Budget.HIGH: 0.25}
-LEAST_ADAPTIVE, MOST_ADAPTIVE = 20, 2000
-
-
-def adaptive_candidates(max_tokens: int, budget: Budget) -> int:
-    """Compute clamp(max_tokens * share, 20, 2000) (recall docs, "How Budget Maps to Pipeline Parameters").
-
-    Recall uses a fixed number of candidates per budget level instead, the docs' default: the adaptive number
-    loses 0.2 to 1.4 points of evidence recall below 4,096 tokens.
-
-    Args:
-        max_tokens: the token budget.
-        budget: the budget level.
-    """
-    return min(max(round(max_tokens * ADAPTIVE_SHARES[budget]), LEAST_ADAPTIVE), MOST_ADAPTIVE)
+from hindsight_integrations.model.requests import RecallQuery, TagsMatch
 
 
 def selection(columns: Columns, query: RecallQuery) -> BoolArray:

@@ -134,12 +134,7 @@ def figures_of(
 ) -> list[Figures]:
     """Compute the figures of records per measure, the most frequent measure first; different currencies are never added.
 
-    Args:
-        entries: records of the period, in order of time.
-        when: the period in words.
-        days: the days of the period; None for all time.
-        calendar: the bank's calendar.
-        adds_up: whether the values may be added.
+    `when` is the period in words; `days` None means all time.
     """
     measures: dict[object, list[RecordEntry]] = {}
     for entry in entries:
@@ -230,13 +225,7 @@ def standing(
 ) -> GoalStanding | None:
     """Compare records with a goal; None if the records measure something else, or if a record spans several of the goal's periods.
 
-    Args:
-        target: the goal.
-        unit_id: id of the memory that states the goal.
-        entries: all records the goal is about, in order of time.
-        days: the days asked about; None for all time.
-        today: the day of the question.
-        calendar: the bank's calendar.
+    `entries` are all records the goal is about, in order of time; `days` are those asked about, None for all time.
     """
     unit = _usual_unit(entries)
     if target.unit and target.unit != unit:
@@ -334,13 +323,7 @@ BEST = 10  # number of best matches whose records determine the subject if the q
 
 
 def record_digests(run: RecallContext, allowed: BoolArray, ranking: IntArray) -> tuple[RecordDigest, ...]:
-    """Build the digests for a question; empty if it asks for no records, or if the bank has no such records.
-
-    Args:
-        run: the current recall.
-        allowed: mask of the memories that may be returned.
-        ranking: row ids of the matches, best first.
-    """
+    """Build the digests for a question; empty if it asks for no records, or if the bank has no such records."""
     budget = run.query.record_tokens
     if not budget:
         return ()
@@ -459,14 +442,7 @@ def _overlap(one: Days, other: Days) -> Days:
 
 
 class _DigestBuilder:
-    """Builds the digest of one subject.
-
-    Args:
-        run: the current recall.
-        asked: the parsed question.
-        subject: the subject of the records.
-        allowed: mask of the memories whose records may be used.
-    """
+    """Builds the digest of one subject, from the memories that the mask `allowed` selects."""
 
     def __init__(
         self, run: RecallContext, asked: _RecordQuestion, subject: Subject, allowed: BoolArray

@@ -46,13 +46,8 @@ def record_lists(
 ) -> dict[RecordKind, IntArray]:
     """Return the row ids of the memories on the lists that a question is about, by kind: lists that it names first, then short ones.
 
-    Empty with `k` or `min_scores`, which ask for the best matches only, and if the question only names a time.
-
-    Args:
-        run: the current recall.
-        ranking: row ids of the matches, best first.
-        allowed: mask of the memories that may be returned, over the columns' positions.
-        shown: kinds that a record digest lists already.
+    Empty with `k` or `min_scores`, which ask for the best matches only, and if the question only names a time. Kinds in
+    `shown` are left out, because a record digest lists them already.
     """
     query, view = run.query, run.view
     if query.k is not None or query.min_scores != MinScores() or run.time_alone:
@@ -94,12 +89,7 @@ def _is_listed(kind: RecordKind, tokens: int, votes: Counter[Sort], budget: int)
 
 
 def cut_lists(lists: Mapping[RecordKind, IntArray], packed: IntArray) -> Iterator[str]:
-    """Yield a note for each list that did not fit the budget.
-
-    Args:
-        lists: the lists, as row ids.
-        packed: row ids of the memories that fit.
-    """
+    """Yield a note for each list that did not fit the budget; `packed` has the row ids of the memories that fit."""
     for kind, rows in lists.items():
         if (shown := int(np.isin(rows, packed).sum())) < len(rows):
             yield f"lists: cut, {shown} of {len(rows)} memories with {kind.value} records fit the budget"
@@ -145,12 +135,6 @@ def current_records(run: RecallContext, kind: RecordKind, rows: IntArray, allowe
 
     Goals, tasks and preferences hold until they are changed. An event is current until it is over; if the question names a time,
     events and amounts of that time are current.
-
-    Args:
-        run: the current recall.
-        kind: the kind.
-        rows: row ids of memories with records of this kind.
-        allowed: mask of the memories that may be returned, over the columns' positions.
     """
     columns, window = run.view.columns, run.window
     at = columns.positions(rows[columns.allowed(rows, allowed & valid_at(columns, run.query.as_of))])

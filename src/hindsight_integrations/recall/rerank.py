@@ -85,12 +85,6 @@ def smoothed_scores(
     f'(u) = f(u) + sum of w_d * f(u - d) + sum of v_d * f(u + d), d = 1, 2, within one session of a conversation. A turn never
     overtakes a neighbour with a higher original score, so that the reply "Nice name!" stays behind the turn with the name.
 
-    Args:
-        ids: row ids, (n,).
-        fused: fused scores, (n,).
-        columns: columns of the bank.
-        order: order of the turns in their conversations.
-
     Returns:
         Row ids and scores, best first, ties by id.
     """
@@ -186,15 +180,7 @@ def no_boosts(count: int) -> Boosts:
 def boosts_of(
     ids: IntArray, columns: Columns, *, window: Interval | None, query_time: datetime, counts: IntArray
 ) -> Boosts:
-    """Compute the boosts of units from their times and the number of facts they were made from.
-
-    Args:
-        ids: row ids of the units, (n,).
-        columns: columns with their times.
-        window: the time the question names, if any.
-        query_time: the query's time, from which recency is measured.
-        counts: number of facts each unit was made from, (n,).
-    """
+    """Compute the boosts of units from their times and the number of facts they were made from."""
     at = columns.positions(ids)
     starts, ends = columns.starts[at], columns.ends[at]
     moments = event_moments(starts, columns.mentioned[at])
@@ -218,11 +204,7 @@ def days_before(moments: IntArray, query_time: int) -> Float64Array:
 
 
 def recency(days_ago: npt.ArrayLike) -> Float64Array:
-    """Compute clamp(1 - days / 365, 0.1, 1); 1 in the future, 0.5 for NaN (undated) (recall docs, "Recency signal").
-
-    Args:
-        days_ago: days before the query's time.
-    """
+    """Compute clamp(1 - days / 365, 0.1, 1); 1 in the future, 0.5 for NaN (undated) (recall docs, "Recency signal")."""
     days = np.asarray(days_ago, np.float64)
     return np.where(np.isnan(days), NEUTRAL, np.clip(1.0 - days / RECENCY_DAYS, RECENCY_FLOOR, 1.0))
 
@@ -230,10 +212,7 @@ def recency(days_ago: npt.ArrayLike) -> Float64Array:
 def temporal_signal(starts: IntArray, ends: IntArray, window: Interval | None) -> Float64Array:
     """Compute proximity to the window's centre; 0.5 if UNDATED or without a window (recall docs, "Temporal proximity signal").
 
-    Args:
-        starts: span starts in microseconds, (n,).
-        ends: span ends, exclusive, (n,).
-        window: the time the question names, if any.
+    Starts and (exclusive) ends are in microseconds, (n,).
     """
     if window is None:
         return np.full(len(starts), NEUTRAL)
@@ -241,11 +220,7 @@ def temporal_signal(starts: IntArray, ends: IntArray, window: Interval | None) -
 
 
 def proof(count: npt.ArrayLike) -> Float64Array:
-    """Compute clamp(0.5 + ln(n) / 10, 0, 1) (recall docs, "Proof count signal").
-
-    Args:
-        count: number of facts that an observation is based on; 0 for other units, which gives 0.5.
-    """
+    """Compute clamp(0.5 + ln(n) / 10, 0, 1) for n facts; 0.5 for 0, which means no observation (recall docs, "Proof count signal")."""
     evidence = np.maximum(np.asarray(count, np.float64), 1.0)
     return np.clip(NEUTRAL + np.log(evidence) / PROOF_DIVISOR, 0.0, 1.0)
 
@@ -258,26 +233,10 @@ def boost(signal: npt.ArrayLike, alpha: float) -> Float64Array:
 def final_score(logit: npt.ArrayLike, *boosts: npt.ArrayLike) -> Float64Array:
     """Compute the final score, logit + ln(boost) + ..., in log-odds; any real number.
 
-    The docs' product (`docs_score`) saturates with the sigmoid, so that boosts alone order the confident matches. On LoCoMo it loses
+    The docs' product, sigmoid(logit) * boost * ..., saturates with the sigmoid, so that boosts alone order the confident matches. On LoCoMo it loses
     14 to 31 points of evidence recall.
-
-    Args:
-        logit: raw cross-encoder output.
-        *boosts: factors > 0, as returned by `boost`.
     """
     return np.asarray(logit, np.float64) + np.log(math.prod(map(np.asarray, boosts)))
-
-
-def docs_score(logit: npt.ArrayLike, *boosts: npt.ArrayLike) -> Float64Array:
-    """Compute the docs' literal final score, sigmoid(logit) * boost * ... (recall docs, "Stage 3: Combined Scoring (Boosts)").
-
-    Recall sorts by `final_score`; this function reproduces the docs' worked examples.
-
-    Args:
-        logit: raw cross-encoder output.
-        *boosts: factors > 0, as returned by `boost`.
-    """
-    return np.asarray(sigmoid(logit) * math.prod(map(np.asarray, boosts)))
 
 
 # Weight of the fused score, in logits per rank; values from 0.8 to 3 differ by less than a point on LoCoMo.
@@ -328,15 +287,14 @@ def rerank(
     """Compute the final ranking: final(f) = logit(f) + ln boosts + 2 * 60 * fused(f) (paper eq. 16).
 
     The fused score is added to the logit, so that equal logits keep the fused order. Candidates that were not
-    scored before the deadline get unscored get the lowest logit of the scored ones. Without a reranker the
-    fused order is kept. Damaged units and units erased since the view was made are left out.
+    scored before the deadline get the lowest logit of the scored ones. Without a reranker the fused order is kept. Damaged
+    units and units erased since the view was made are left out.
 
     Args:
         run: the current recall.
         ids: row ids of the candidates, best first, (n,).
         fused: their fused scores, (n,).
-        turns: order of the turns in their conversations; None if there are no turns, or smoothing is
-            disabled.
+        turns: order of the turns in their conversations; None if there are no turns, or smoothing is disabled.
         matches: row ids of the document items in the channels' results, best first.
     """
     reranker = run.services.reranker

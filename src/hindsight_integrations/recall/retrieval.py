@@ -76,10 +76,6 @@ def asked_time(question: RecallQuestion, selected: Selection) -> AskedTime:
     - if it is relative to now ("yesterday"): from the keyword search text;
     - if it is a date: not removed, because the vectors include the memories' dates;
     - if the window holds no memories: not removed, because its words are the only clue.
-
-    Args:
-        question: the query and its bank; the reference time is timezone-aware.
-        selected: memories that may be returned.
     """
     query, services = question.query, question.services
     with timed(question.trace, "time"):
@@ -181,10 +177,6 @@ async def search_channels(
 
     Each step starts as soon as its input is available. The time is parsed first, since its words may be removed from the search
     texts. The keyword search only needs the words, so it runs while the question is embedded, the longest step.
-
-    Args:
-        question: the query and its bank.
-        selected: the units that may be returned.
 
     Raises:
         IndexOutOfStep: an index failed and could not be rebuilt (unless recall is configured to continue without it).
@@ -379,12 +371,6 @@ def with_evidence(
 
     Banks of verbatim turns are left unchanged: their scores are smoothed over neighbouring turns instead, and both together lose
     evidence recall (measured).
-
-    Args:
-        ids: row ids, (n,).
-        fused: scores by reciprocal rank fusion, (n,).
-        channels: results of the channels and of the source turns.
-        run: the current recall.
     """
     told = channels.told
     if not len(told):

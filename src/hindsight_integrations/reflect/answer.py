@@ -46,13 +46,7 @@ NO_MODEL = "no language model is set: pass `model=` to `Hindsight.open` for a wr
 
 
 async def extracted(recalled: RecallResult, query: RecallQuery, context: ReflectContext) -> Reflection:
-    """Answer without a model: exact figures from the matching records, and the best memories.
-
-    Args:
-        recalled: the result of recall.
-        query: the question.
-        context: context of the reflection.
-    """
+    """Answer without a model: exact figures from the matching records, and the best memories."""
     quoted = best_memories(recalled)
     if not recalled.records:
         return quoted
@@ -93,13 +87,7 @@ _END = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]*(?=\s)|\n")
 
 
 def shortened(text: str, most: int, tokens: TokenCounter) -> tuple[str, tuple[str, ...]]:
-    """Truncate a text that exceeds its token budget, at the end of a sentence or between words; also return a note.
-
-    Args:
-        text: an answer.
-        most: maximum number of tokens.
-        tokens: the token counter.
-    """
+    """Truncate a text that exceeds its token budget, at the end of a sentence or between words; also return a note."""
     (size,) = tokens.count([text])
     if size <= most:
         return text, ()
@@ -182,13 +170,8 @@ async def answer_in_one_call(
 ) -> AnsweredQuestion:
     """Answer a question from the recalled memories; one call returns the text, the structured output and the opinions.
 
-    An invalid answer is requested again; if the last answer is still invalid, its valid parts are used.
-
-    Args:
-        tiers: the recalled memories; if they are empty, the model is not called.
-        query: the question.
-        model: the model that answers.
-        context: context of the reflection.
+    An invalid answer is requested again; if the last answer is still invalid, its valid parts are used. Without memories,
+    the model is not called.
 
     Raises:
         MalformedOutput: no answer could be parsed, even after repairs.
@@ -260,13 +243,6 @@ async def conclude(
     context: ReflectContext,
 ) -> AnsweredQuestion:
     """Build the reflection from a written answer; the structured output and the opinions take one model call each.
-
-    Args:
-        written: the written answer.
-        index: the memories shown to the writer.
-        tiers: the memories returned by recall.
-        query: the question.
-        context: context of the reflection.
 
     Raises:
         MalformedOutput: the model could not convert the answer to the caller's schema.

@@ -59,12 +59,7 @@ class Conflict:
 
 
 def append_new(current: Sequence[str], snippet: Sequence[str], languages: Sequence[Language]) -> str:
-    """Return the background with the new sentences of a snippet appended.
-
-    Args:
-        current: sentences of the background, in the first person.
-        snippet: sentences of the snippet, in the first person.
-        languages: languages of the bank.
+    """Return the background with the new sentences of a snippet appended; both are in the first person.
 
     Raises:
         BackgroundRefused: an attribute would have two values, or the result has more than 4,000 characters.
@@ -382,13 +377,6 @@ async def merge_snippet(
 
     The merge is repeated if the profile changes while it runs, so that concurrent merges both take effect.
 
-    Args:
-        text: the snippet.
-        said_at: time of the snippet (aware UTC).
-        projector: the bank.
-        services: services of the engine.
-        completing: claims of the tasks to complete with this commit.
-
     Returns:
         The updated profile, and the cost of the merge.
 
@@ -449,11 +437,7 @@ def said_after(
     """Return the sentences of the current background that are newer than a given time, normalised by `same_sentence`.
 
     A sentence keeps its time through merges; setting or restoring a profile gives all sentences the time of that change.
-
-    Args:
-        moment: the time (aware UTC).
-        changes: all profile changes of the bank, oldest first.
-        languages: languages of the bank, the likeliest first.
+    `changes` are all changes of the profile, oldest first.
     """
     known: dict[str, datetime] = {}
     for change in changes:

@@ -96,16 +96,22 @@ class CitationIndex:
         quoted: shown texts of turns and passages, each with the ids of the memories that were made from it.
     """
 
-    memories: Mapping[str, RecalledUnit]
-    models: Mapping[str, MentalModel]
-    beliefs: Mapping[str, RecalledUnit]
-    turns: Mapping[str, SourceTurn] = field(default_factory=dict)
-    quoted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    memories: dict[str, RecalledUnit]
+    models: dict[str, MentalModel]
+    beliefs: dict[str, RecalledUnit]
+    turns: dict[str, SourceTurn] = field(default_factory=dict)
+    quoted: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, tiers: MemoryTiers) -> CitationIndex:
         """Index the memories shown in a prompt with these tiers."""
         return cls(citable(tiers), modelled(tiers), believed(tiers))
+
+    def copy(self) -> CitationIndex:
+        """Return a copy that can be extended."""
+        return CitationIndex(
+            dict(self.memories), dict(self.models), dict(self.beliefs), dict(self.turns), dict(self.quoted)
+        )
 
 
 @dataclass(frozen=True, slots=True)

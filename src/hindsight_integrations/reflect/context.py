@@ -154,11 +154,6 @@ async def no_mental_models(_: RecallQuery) -> Sequence[MentalModel]:
     return ()
 
 
-async def no_directives(_: RecallQuery) -> Sequence[str]:
-    """Return no directives."""
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class ReflectContext:
     """The bank, services and callbacks of a reflection.
@@ -168,8 +163,8 @@ class ReflectContext:
         services: services of the engine.
         profile: profile of the agent that answers.
         recall: callback that recalls memories.
-        mental_models: callback that finds the mental models nearest to a question.
         directives: callback that returns the operator's rules for a question.
+        mental_models: callback that finds the mental models nearest to a question.
         reads: factory of the read operations of an agentic reflection; None if the reflection cannot read the bank.
     """
 
@@ -177,8 +172,8 @@ class ReflectContext:
     services: Services
     profile: BankProfile
     recall: Recall
+    directives: Callable[[RecallQuery], Awaitable[Sequence[str]]]
     mental_models: MentalModelsNear = no_mental_models
-    directives: Callable[[RecallQuery], Awaitable[Sequence[str]]] = no_directives
     reads: Callable[[RecallQuery], MemoryReads] | None = None
 
     async def revision(self) -> int:

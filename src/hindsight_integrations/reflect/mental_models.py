@@ -48,15 +48,10 @@ def changed_in_scope(
 ) -> bool:
     """Check whether relevant facts in a mental model's scope were added or changed since its last check.
 
-    A fact is relevant if it is near the model's question or text, or shares a named entity with the question or with a
-    fact that the text is based on.
+    A fact is relevant if its cosine with the model's question or text reaches `floor`, or if it shares a named entity with the
+    question or with a fact that the text is based on.
 
-    Args:
-        model: the mental model, checked up to revision `checked_to`.
-        about: unit vectors (dimension,) of its question and, if it has been answered, of its text.
-        view: the view of the bank.
-        languages: languages of its texts, the likeliest first.
-        floor: minimum cosine for a near fact, the embedder's semantic channel floor.
+    `about` has the unit vectors (dimension,) of the question and, if it has been answered, of the text.
     """
     changed = view.ledger.mental_models.changed_facts(view.bank, model.checked_to, MOST_LOOKED_AT + 1)
     if len(changed) > MOST_LOOKED_AT:
@@ -115,11 +110,6 @@ async def answer_question(model: MentalModel, now: datetime, context: ReflectCon
 
     Without a language model the text quotes the matching records, or else the best facts. If memory has no answer, the text
     is empty.
-
-    Args:
-        model: the mental model.
-        now: time of the question.
-        context: the bank and its services.
 
     Raises:
         ModelError: the model failed.
@@ -201,12 +191,7 @@ async def refresh_waiting(task: Task, context: ReflectContext) -> Settled:
 async def refresh(
     model_id: str, context: ReflectContext, *, completing: tuple[TaskClaim, ...] = ()
 ) -> Settled:
-    """Answer a mental model's question again and store the answer, even an empty one.
-
-    Args:
-        model_id: id of the mental model; if it was deleted, nothing is stored.
-        context: the bank and its services.
-        completing: claims of the tasks to complete with this commit.
+    """Answer a mental model's question again and store the answer, even an empty one; store nothing if the model was deleted.
 
     Raises:
         ModelError: the model or the embedder is unavailable; nothing was written.

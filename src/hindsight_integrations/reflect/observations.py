@@ -14,7 +14,7 @@ from hindsight_integrations.config import FEWEST_OBSERVATIONS, ObservationMode
 from hindsight_integrations.errors import MalformedOutput, RevisionConflict
 from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.indexes.documents import as_they_stand
-from hindsight_integrations.indexes.embedding import embed_units, passage_cosines
+from hindsight_integrations.indexes.embedding import passage_cosine, unit_writes
 from hindsight_integrations.language.language import (
     Language,
     Person,
@@ -36,7 +36,7 @@ from hindsight_integrations.model.tasks import Task
 from hindsight_integrations.model.text import clean_text, normalised_text
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit
-from hindsight_integrations.model.writes import MentionWrite, ObservedWrite, UnitWrite, WriteSet
+from hindsight_integrations.model.writes import MentionWrite, ObservedWrite, WriteSet
 from hindsight_integrations.models.protocols import LanguageModel
 from hindsight_integrations.prompts.observe import (
     AnsweredObservation,
@@ -60,13 +60,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 def retell(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]) -> str:
-    """Return a fact's text for an observation; quote text in the first or second person, with speaker and date.
-
-    Args:
-        fact: the fact.
-        names: names of the entity.
-        languages: the languages the fact may be in.
-    """
+    """Return a fact's text for an observation; quote text in the first or second person, with speaker and date."""
     language = language_of(fact.text, languages)
     words = fact.text.removeprefix(f"{fact.speaker}: ") if fact.speaker else fact.text
     words = shorten(" ".join(words.split()), names, language)
@@ -78,25 +72,14 @@ def retell(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]
 
 
 def weight(text: str, names: Sequence[str]) -> float:
-    """Return the weight of a fact as a representative of an entity: 1 if it starts with the entity's name, else 0.25.
-
-    Args:
-        text: the text of the fact.
-        names: names of the entity.
-    """
+    """Return the weight of a fact as a representative of an entity: 1 if it starts with the entity's name, else 0.25."""
     begins = f" {' '.join(_LETTERS.findall(normalised_text(text))[:SUBJECT_WORDS])} "
     spoken = (" ".join(_LETTERS.findall(normalised_text(name))) for name in names)
     return 1.0 if any(f" {name} " in begins for name in spoken if name) else MENTIONED
 
 
 def shorten(text: str, names: Sequence[str], language: Language) -> str:
-    """Shorten a text to whole sentences, preferring those that name the entity; "…" marks the gaps.
-
-    Args:
-        text: a text on one line.
-        names: names of the entity.
-        language: the language of the text.
-    """
+    """Shorten a text to whole sentences, preferring those that name the entity; "…" marks the gaps."""
     if len(text) <= LONGEST_RETOLD:
         return text
     sentences = _SENTENCE.split(text)
@@ -153,11 +136,7 @@ class EntityFacts:
 def entity_facts(ledger: LedgerReader, bank: str, entity_id: str, *, revision: int) -> EntityFacts | None:
     """Return the valid facts of an entity, grouped by tags, or None if the entity does not exist.
 
-    Args:
-        ledger: the ledger of the bank.
-        bank: name of the bank.
-        entity_id: id of the entity.
-        revision: revision of the bank, read before this call.
+    `revision` is the bank's revision, read before this call.
     """
     entity = next((one for one in ledger.entities.find(bank, entity_id) if one.id == entity_id), None)
     if entity is None:
@@ -222,7 +201,7 @@ def choose_representatives(
     """
     places = candidates(len(vectors))
     cosines = vectors @ vectors[places].T
-    likeness = passage_cosines(cosines, thresholds)
+    likeness = passage_cosine(cosines.astype(np.float64), thresholds)
     likeness[places, np.arange(len(places))] = 1.0
     weight = np.asarray(weights, np.float64)
     chosen: list[int] = []
@@ -592,15 +571,11 @@ def write_set(
         (unit := observation_unit(one, entity, bank, tokens=count)).id: (unit, one)
         for one, count in zip(found, tokens, strict=True)
     }
-    vectors = embed_units([unit for unit, _ in units.values()], services.embedder) if units else ()
     grounds = {fact.id for one in found for fact in one.facts}
     return WriteSet(
         bank=bank,
         expected_revision=known.revision,
-        units=tuple(
-            UnitWrite(unit, vector.astype("<f4").tobytes())
-            for (unit, _), vector in zip(units.values(), vectors, strict=True)
-        ),
+        units=unit_writes([unit for unit, _ in units.values()], services.embedder),
         mentions=tuple(MentionWrite(name, entity.id, entity.name) for name in units),
         observed=ObservedWrite(
             entity_id=entity.id,
@@ -612,14 +587,7 @@ def write_set(
 
 
 def observation_unit(made: Observation, entity: Entity, bank: str, *, tokens: int) -> MemoryUnit:
-    """Build the unit of an observation, with the tags and shared metadata of its facts and the time of the newest fact.
-
-    Args:
-        made: the text and facts of the observation.
-        entity: the entity it is about.
-        bank: name of the bank.
-        tokens: number of tokens of its text.
-    """
+    """Build the unit of an observation, with the tags and shared metadata of its facts and the time of the newest fact."""
     facts = sorted(fact.id for fact in made.facts)
     seed = "\x1e".join(("observation", bank, entity.id, *facts, normalised_text(made.text)))
     return MemoryUnit(

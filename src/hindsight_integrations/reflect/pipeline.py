@@ -1,6 +1,6 @@
 """Run a reflection as steps, each of which takes the state returned by the previous one (paper section 6.1).
 
-recall -> think <-> call_tool (agentic) -> answer -> assess -> commit. `reflect` and `reflect_events` run all steps in a row.
+recall -> think <-> call_tool (agentic) -> answer -> assess -> commit. `bank.reflect` and `bank.reflect_stream` run all steps in a row.
 `bank.reflect_stages` and the LangGraph subgraph run them one at a time and can save the state between steps.
 """
 
@@ -138,13 +138,7 @@ class ReflectState:
 
 
 class ReflectSteps:
-    """The steps of one reflection. Only `commit` writes to the bank, so a failed model call changes nothing.
-
-    Args:
-        query: the question.
-        context: the bank and its services.
-        streamed: whether to stream the text of the answer, if the model supports it.
-    """
+    """The steps of one reflection. Only `commit` writes to the bank, so a failed model call changes nothing."""
 
     def __init__(self, query: ReflectQuery, context: ReflectContext, *, streamed: bool = False) -> None:
         self._query = query
@@ -216,10 +210,7 @@ class ReflectSteps:
     ) -> AssessedOpinions:
         """Compare the opinions of an answer with those held and decide how they change the bank, without writing.
 
-        Args:
-            proposed: the opinions that may be stored.
-            revision: the bank's revision before recall.
-            relations: relations of pairs that were compared earlier.
+        `revision` is the bank's revision before recall. Pairs in `relations` are not compared again.
         """
         recall, context = self._query.recall, self._context
         occasion = Occasion(recall.text, recall.query_timestamp, self._query.operation, revision)
@@ -343,8 +334,3 @@ async def reflect(query: ReflectQuery, context: ReflectContext) -> Reflection:
     async with aclosing(ReflectSteps(query, context).run()) as events:
         (reflection,) = [event.reflection async for event in events if event.reflection is not None]
     return reflection
-
-
-def reflect_events(query: ReflectQuery, context: ReflectContext) -> AsyncGenerator[ReflectEvent, None]:
-    """Stream a reflection as events: tool calls, pieces of the answer's text, and finally the reflection."""
-    return ReflectSteps(query, context, streamed=True).run()

@@ -67,9 +67,7 @@ class StreamedAnswer:
 def _certain(text: str, *, continued: bool) -> int:
     """Return the number of characters that can be shown: everything before a possible line of sources at the end.
 
-    Args:
-        text: the buffered text.
-        continued: whether its first line continues a line already shown.
+    With `continued`, the first line continues a line already shown.
     """
     end, start = 0, 0
     for line in text.splitlines(keepends=True):
@@ -135,14 +133,8 @@ async def streamed_text(
 ) -> AsyncGenerator[str, None]:
     """Stream the text of an answer without its line of sources.
 
-    Closing the generator early ends the model call. A text over the token limit of the reflection is cut.
-
-    Args:
-        model: the model that writes the answer.
-        prompt: the prompt of the answer.
-        query: the reflection.
-        context: context of the reflection.
-        into: the object in which the result is stored; it is complete when the generator ends.
+    Closing the generator early ends the model call. A text over the token limit of the reflection is cut. `into` is
+    complete when the generator ends.
 
     Raises:
         MalformedOutput: the model wrote no text.

@@ -22,7 +22,7 @@ from hindsight_integrations.models.protocols import (
     PromptRole,
     answer_problem,
 )
-from hindsight_integrations.prompts.json_answer import with_schema_in_words
+from hindsight_integrations.prompts.rendering import with_schema_in_words
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

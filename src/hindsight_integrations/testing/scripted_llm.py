@@ -23,7 +23,7 @@ from llama_index.core.llms.llm import ToolSelection
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
-from hindsight_integrations.testing.scripted_model import PIECE, ScriptExhausted
+from hindsight_integrations.testing.scripted_model import PIECE, reply_of
 
 if TYPE_CHECKING:
     from llama_index.core.tools import BaseTool
@@ -176,16 +176,7 @@ class ScriptedLLM(FunctionCallingLLM):  # type: ignore[misc] # mypy is told to s
         with self._lock:
             position = len(self.prompts)
             self.prompts.append([message.model_copy(deep=True) for message in messages])
-        if callable(self.script):
-            reply: Reply = self.script(list(messages))
-        elif position < len(self.script):
-            reply = self.script[position]
-        else:
-            raise ScriptExhausted(
-                f"called {position + 1} times, but the script has {len(self.script)} replies"
-            )
-        if isinstance(reply, Exception):
-            raise reply
+        reply: Reply = reply_of(self.script, position, list(messages))
         if isinstance(reply, ChatMessage):
             return reply.model_copy(deep=True)
         return ChatMessage(role="assistant", content=reply)

@@ -129,17 +129,27 @@ class ScriptedModel(BaseChatModel):
         with self._lock:
             position = len(self.prompts)
             self.prompts.append(list(messages))
-        if callable(self.script):
-            reply: Reply = self.script(messages)
-        elif position < len(self.script):
-            reply = self.script[position]
-        else:
-            raise ScriptExhausted(
-                f"called {position + 1} times, but the script has {len(self.script)} replies"
-            )
-        if isinstance(reply, Exception):
-            raise reply
+        reply: Reply = reply_of(self.script, position, messages)
         return reply
+
+
+def reply_of(script: Any, position: int, messages: list[Any]) -> Any:  # noqa: ANN401 - a reply of either framework
+    """Return the reply of a script to a call, or raise it if it is an exception.
+
+    Args:
+        script: the replies in order; or a function from the messages to a reply.
+        position: the number of earlier calls.
+        messages: the messages of the call.
+    """
+    if callable(script):
+        reply = script(messages)
+    elif position < len(script):
+        reply = script[position]
+    else:
+        raise ScriptExhausted(f"called {position + 1} times, but the script has {len(script)} replies")
+    if isinstance(reply, Exception):
+        raise reply
+    return reply
 
 
 def as_message(reply: Reply, messages: Sequence[BaseMessage]) -> AIMessage:

@@ -10,11 +10,10 @@ from typing import Any
 
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
-from hindsight_integrations.model.facts import without_reasoning
 from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.requests import Document, Message, RetainItem
 from hindsight_integrations.model.results import Dropped
-from hindsight_integrations.model.text import content_hash
+from hindsight_integrations.model.text import content_hash, without_reasoning
 from hindsight_integrations.model.time import LocalDates, as_utc
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.writes import MessageKey, Place

@@ -119,22 +119,3 @@ def _checked_mapping(options: object, field: str, known: Collection[str], exampl
     if not isinstance(options, Mapping):
         raise InvalidRequest(field, f"{shown(options)} is not a mapping", f"Pass options {example}.")
     return accept_options(options, known, field)
-
-
-def checked_tokens(tokens: object, field: str, *, least: int, most: int | None = None) -> int:
-    """Validate a number of tokens.
-
-    Raises:
-        InvalidRequest: the value is not an integer, or out of range.
-    """
-    if (
-        not isinstance(tokens, int)
-        or isinstance(tokens, bool)
-        or tokens < least
-        or (most is not None and tokens > most)
-    ):
-        bounds = f"at least {least}" if most is None else f"{least} to {most:,}"
-        raise InvalidRequest(
-            field, f"{shown(tokens)} is not a valid number of tokens", f"Pass a whole number, {bounds}."
-        )
-    return tokens

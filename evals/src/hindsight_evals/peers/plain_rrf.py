@@ -33,7 +33,6 @@ class FusedTexts:
         rows = np.arange(len(self._near.ids), len(self._near.ids) + len(texts), dtype=np.int64)
         self._near.add(texts)
         self._keywords.upsert(rows, [text.text for text in texts])
-        self._keywords.refresh()
 
     def rank(self, question: str, depth: int) -> list[str]:
         """Fuse both lists (paper eq. 15)."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -35,6 +35,7 @@ from hindsight_integrations.language.language import Language
 from hindsight_integrations.language.stems import snowball
 from hindsight_integrations.language.times import meanings
 from hindsight_integrations.language.times.grammar import (
+    FRAGMENTS,
     TIME,
     YEAR,
     Continuation,
@@ -45,7 +46,6 @@ from hindsight_integrations.language.times.grammar import (
     TimeRules,
     Words,
     any_of,
-    fragments,
     level_of,
 )
 from hindsight_integrations.language.times.written import is_foreign_language
@@ -68,7 +68,6 @@ PARTS = {
 """Parts of patterns available to every language."""
 
 _HERE = Path(__file__).parent
-_FRAGMENTS = {f"{name}{second}" for name in (*fragments(Words()), "time") for second in ("", "2")}
 _PLACEHOLDER = re.compile(r"\{([a-z_]+2?)\}")
 _CHOICE = re.compile(r"\(([^()]*)\)(\??)")
 
@@ -87,26 +86,17 @@ class InvalidLanguage(ValueError):
         self.file, self.key, self.reason = file, key, reason
 
 
-class _Languages(MutableMapping[str, Language]):
+class _Languages(Mapping[str, Language]):
     """Languages by code, English first; each file is read on first access."""
 
-    def __init__(self) -> None:
-        self._own: dict[str, Language] = {}
-
     def __getitem__(self, code: str) -> Language:
-        return self._own[code] if code in self._own else _packed(code)
-
-    def __setitem__(self, code: str, language: Language) -> None:
-        self._own[code] = language
-
-    def __delitem__(self, code: str) -> None:
-        del self._own[code]
+        return _packed(code)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*_codes(), *self._own)))
+        return iter(_codes())
 
     def __len__(self) -> int:
-        return len(list(iter(self)))
+        return len(_codes())
 
 
 def languages_of(codes: Iterable[str]) -> tuple[Language, ...]:
@@ -121,19 +111,10 @@ def languages_of(codes: Iterable[str]) -> tuple[Language, ...]:
     return tuple(_language(code) for code in codes)
 
 
-def is_known_language(code: str) -> bool:
-    """Return whether a language has a file or is supported by `dateparser`.
-
-    Args:
-        code: ISO 639-1 code in lower case.
-    """
-    return code in LANGUAGES or is_foreign_language(code)
-
-
 def _language(code: str) -> Language:
     if code in LANGUAGES:
         return LANGUAGES[code]
-    if not is_known_language(code):
+    if not is_foreign_language(code):
         known = ", ".join(sorted(LANGUAGES))
         remedy = f"Use one of: {known}; or another ISO 639-1 code, for which only dates are recognised."
         raise InvalidRequest("languages", f"{code!r} is not a known language", remedy)
@@ -269,7 +250,7 @@ class _Reader:
 
         def part(match: re.Match[str]) -> str:
             name = match[1]
-            if name in _FRAGMENTS:
+            if name in FRAGMENTS:
                 return match[0]
             if name not in parts or name in inside:
                 raise self._fault(
@@ -277,7 +258,7 @@ class _Reader:
                 )
             found = parts[name]
             if isinstance(found, dict):
-                return _not_after(found["not_after"])
+                return "".join(rf"(?<!\b{word}\x20)" for word in found["not_after"].split())
             return self._filled(_joined(found), key, parts, inside=(*inside, name))
 
         return _PLACEHOLDER.sub(part, text)
@@ -394,11 +375,6 @@ def _spelled_out(written: str) -> Iterator[str]:
         yield from _spelled_out(before + one + after)
 
 
-def _not_after(words: str) -> str:
-    """Build a pattern that rejects matches after any of these space-separated words."""
-    return "".join(rf"(?<!\b{word}\x20)" for word in words.split())
-
-
 def _by_form(things: Mapping[str, str]) -> dict[str, str]:
     """Map each comma-separated form, and the thing's own name, to the thing.
 
@@ -413,5 +389,5 @@ def _by_form(things: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-LANGUAGES: MutableMapping[str, Language] = _Languages()
+LANGUAGES: Mapping[str, Language] = _Languages()
 ENGLISH = LANGUAGES["en"]

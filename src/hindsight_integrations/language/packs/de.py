@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from hindsight_integrations.language.person import cased
+
 _ANY = re.IGNORECASE
 
 # second-person verbs whose first person is not the stem plus "e"
@@ -59,21 +61,17 @@ _FORMAL_VERB = re.compile(
 _FOR = re.compile(r"(?<!\w)(für|ohne|durch|gegen|um|an|auf|über) Sie(?!\w)", _ANY)
 
 
-def _cased(word: str, like: str) -> str:
-    return word[0].upper() + word[1:] if like[:1].isupper() else word
-
-
 def _own(pronoun: str) -> str:
     """Rewrite a second-person pronoun or possessive in the first person."""
     low = pronoun.lower()
-    return _cased(_PRONOUNS.get(low, low.replace("dein", "mein", 1)), pronoun)
+    return cased(_PRONOUNS.get(low, low.replace("dein", "mein", 1)), pronoun)
 
 
 def _of_ich(verb: str) -> str:
     """Rewrite a second-person verb in the first person; other words are unchanged."""
     low = verb.lower()
     if low in _VERBS:
-        return _cased(_VERBS[low], verb)
+        return cased(_VERBS[low], verb)
     if low in _NO_VERB or not low.endswith("st") or len(low) < 5:
         return verb
     stem = verb[:-2]
@@ -137,5 +135,5 @@ def _from_formal(text: str) -> str:
 def _formal_verb(verb: str) -> str:
     low = verb.lower()
     if low in _FORMAL_VERBS:
-        return _cased(_FORMAL_VERBS[low], verb)
+        return cased(_FORMAL_VERBS[low], verb)
     return verb[:-2] + "e" if low.endswith("en") else verb

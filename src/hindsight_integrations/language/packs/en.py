@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from hindsight_integrations.language.person import cased
+
 _ANY = re.IGNORECASE
 _APOSTROPHE = "['\u2019]"
 _AUXILIARY = (
@@ -30,11 +32,6 @@ _SECOND = re.compile(r"(?<!\w)(?:you|your|yours|yourself|yourselves|you['\u2019]
 _NOT = {"am": " not", "was": "n't"}
 
 
-def _cased(word: str, like: str) -> str:
-    """Capitalise a word like another one; "I" stays capitalised."""
-    return word[0].upper() + word[1:] if like[:1].isupper() else word
-
-
 def _to_i(match: re.Match[str]) -> str:
     """Rewrite "you" and its auxiliary: "you also are" becomes "I also am"."""
     verb = match["verb"].casefold().replace("\u2019", "'")
@@ -46,7 +43,7 @@ def _to_i(match: re.Match[str]) -> str:
 def _inverted(match: re.Match[str]) -> str:
     verb = match["verb"]
     own = {"are": "am", "were": "was"}[verb.casefold()]
-    return f"{_cased(own, verb)} I"
+    return f"{cased(own, verb)} I"
 
 
 _STEPS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
@@ -64,9 +61,9 @@ _STEPS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     (re.compile(rf"\b({_TRANSITIVE}) you\b(?! (?:{_TRANSITIVE})\b)", _ANY), r"\1 me"),
     (re.compile(r"(?<=[\w,] )(?<!\band )(?<!\bor )you(?=\s*(?:[.;:!?)]|$))", _ANY), "me"),
     (re.compile(r"\byou\b", _ANY), "I"),
-    (re.compile(r"\byoursel(?:f|ves)\b", _ANY), lambda match: _cased("myself", match[0])),
-    (re.compile(r"\byours\b", _ANY), lambda match: _cased("mine", match[0])),
-    (re.compile(r"\byour\b", _ANY), lambda match: _cased("my", match[0])),
+    (re.compile(r"\byoursel(?:f|ves)\b", _ANY), lambda match: cased("myself", match[0])),
+    (re.compile(r"\byours\b", _ANY), lambda match: cased("mine", match[0])),
+    (re.compile(r"\byour\b", _ANY), lambda match: cased("my", match[0])),
 )
 _SUBJECT_OR_VERB = re.compile(
     r"\b(?P<subject>I|he|she|it|they|we|who|which|that|these|those|there|what)\b(?:['\u2019]\w+)?|(?P<end>[.!?;:]\s)"

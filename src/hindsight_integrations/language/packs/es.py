@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from hindsight_integrations.language.person import cased
+
 _ANY = re.IGNORECASE
 
 # verbs that people use about themselves, by infinitive ending; others may also be nouns
@@ -88,10 +90,6 @@ _VERB_OF_USTED = re.compile(
 )
 
 
-def _cased(word: str, like: str) -> str:
-    return word[0].upper() + word[1:] if like[:1].isupper() else word
-
-
 @cache  # compiled on first use, because it is large and only used for backgrounds
 def _verb_of_tu() -> re.Pattern[str]:
     return re.compile(
@@ -103,15 +101,15 @@ def _verb_of_tu() -> re.Pattern[str]:
 
 def from_second(text: str) -> str:
     """Rewrite Spanish from the second person (tú or usted) to the first."""
-    text = _verb_of_tu().sub(lambda match: _cased(_OF_SECOND[match[0].casefold()], match[0]), text)
-    text = _TO_TU.sub(lambda match: _cased(_PRONOUNS[match[0].casefold()], match[0]), text)
+    text = _verb_of_tu().sub(lambda match: cased(_OF_SECOND[match[0].casefold()], match[0]), text)
+    text = _TO_TU.sub(lambda match: cased(_PRONOUNS[match[0].casefold()], match[0]), text)
     if not _USTED.search(text):
         return text
     return "".join(_from_usted(piece) for piece in re.split(r"(?<=[.!?])(\s+)", text))
 
 
 def _verb_of_yo(verb: str) -> str:
-    return _cased(_OF_THIRD.get(verb.casefold(), verb), verb)
+    return cased(_OF_THIRD.get(verb.casefold(), verb), verb)
 
 
 def _from_usted(sentence: str) -> str:
@@ -123,12 +121,12 @@ def _from_usted(sentence: str) -> str:
         if match["joined"]:
             return re.sub(r"\bse\b", "me", match["joint"]) + _verb_of_yo(match["joined"])
         before = re.sub(r"\bse\b", "me", re.sub(r"\busted\b", "yo", match["pronoun"], flags=_ANY))
-        return _cased(before, match["pronoun"]) + _verb_of_yo(match["verb"])
+        return cased(before, match["pronoun"]) + _verb_of_yo(match["verb"])
 
     sentence = _VERB_OF_USTED.sub(verb, sentence)
     sentence = re.sub(
         r"(?<!\w)(?:a|con|de|para) usted(?!\w)", lambda m: m[0].replace("usted", "mí"), sentence, flags=_ANY
     )
     sentence = re.sub(r"(?<!\w)con mí(?!\w)", "conmigo", sentence)
-    sentence = _USTED.sub(lambda match: _cased("yo", match[0]), sentence)
+    sentence = _USTED.sub(lambda match: cased("yo", match[0]), sentence)
     return re.sub(r"(?<!\w)su(s?)(?= \w)", r"mi\1", re.sub(r"(?<!\w)Su(s?)(?= \w)", r"Mi\1", sentence))

@@ -234,11 +234,6 @@ def as_interval(span: Span, zone: tzinfo) -> Interval | None:
     return Interval(start, end) if start < end else None
 
 
-def granule_of(span: Span) -> Granule:
-    """Return the granule of a span's unit."""
-    return GRANULE_OF[span.unit]
-
-
 def _instant(moment: datetime, zone: tzinfo) -> datetime:
     """Convert a local time to UTC, clipped to the years 1 and 9999."""
     try:

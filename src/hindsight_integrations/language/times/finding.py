@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import chain
 
-from hindsight_integrations.language.times.calendar import TimeWindow, Unit, as_interval, granule_of
+from hindsight_integrations.language.times.calendar import GRANULE_OF, TimeWindow, Unit, as_interval
 from hindsight_integrations.language.times.grammar import (
     READ_CHARACTERS,
     Decoys,
@@ -426,12 +426,9 @@ def _window(text: str, reading: Reading, scope: Scope, zone: tzinfo) -> TimeWind
     interval = as_interval(reading.span, zone)
     if interval is None:
         return None
-    phrase = text[reading.start : reading.end]
-    span, counted = (
-        (reading.start, reading.end),
-        _is_from_now(scope.text[reading.start : reading.end], scope.words),
-    )
-    return TimeWindow(interval, granule_of(reading.span), phrase, span, counted)
+    start, end = reading.start, reading.end
+    from_now = _is_from_now(scope.text[start:end], scope.words)
+    return TimeWindow(interval, GRANULE_OF[reading.span.unit], text[start:end], (start, end), from_now)
 
 
 def _is_from_now(phrase: str, words: Words) -> bool:

@@ -332,7 +332,7 @@ _NEEDS: dict[Callable[..., object], tuple[str, ...]] = {}
 _LEVELS: dict[Callable[..., object], Level] = {}
 _GROUP = re.compile(r"\{([a-z_]+2?)\}|\(\?P<([a-z_]+2?)>")
 _SPELLED_OUT = re.compile(r"\(\?P<(?P<group>[a-z_]+?)2?>(?P<words>[^\W_](?:[\w' |-]|\(\?-i:)*)\)")
-_FRAGMENTS = {f"{name}{second}" for name in (*fragments(Words()), "time") for second in ("", "2")}
+FRAGMENTS = {f"{name}{second}" for name in (*fragments(Words()), "time") for second in ("", "2")}
 _TABLES: Mapping[str, str] = {
     "month": "months",
     "clear_month": "months",
@@ -416,7 +416,7 @@ def check_rule(language: str, pattern: str, meaning: Callable[..., object], word
     called = getattr(meaning, "__qualname__", repr(meaning)).replace(".<locals>", "")
     if meaning not in _NEEDS:
         raise InvalidRule(language, pattern, f"its meaning {called} does not declare the groups it needs")
-    unknown = {found[1] for found in _GROUP.finditer(pattern) if found[1]} - _FRAGMENTS
+    unknown = {found[1] for found in _GROUP.finditer(pattern) if found[1]} - FRAGMENTS
     if unknown:
         raise InvalidRule(language, pattern, f"{{{min(unknown)}}} is not a fragment")
     try:

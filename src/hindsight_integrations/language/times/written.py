@@ -15,12 +15,12 @@ from functools import cache
 from typing import Any
 
 from hindsight_integrations.language.times.calendar import (
+    GRANULE_OF,
     Span,
     TimeWindow,
     Unit,
     as_interval,
     day_span,
-    granule_of,
     month_span,
 )
 from hindsight_integrations.language.times.grammar import READ_CHARACTERS
@@ -157,7 +157,7 @@ def find_written_date(
     if interval is None:
         return None
     start, end = min(span[1] for span in spans), max(span[2] for span in spans)
-    return TimeWindow(interval, granule_of(whole), text[start:end], (start, end))
+    return TimeWindow(interval, GRANULE_OF[whole.unit], text[start:end], (start, end))
 
 
 def _in_figures(text: str, order: DateOrder | None) -> Iterator[tuple[Span, int, int]]:

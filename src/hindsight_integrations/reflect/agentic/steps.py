@@ -103,14 +103,8 @@ class Progress:
 class AgenticLoop:
     """The loop of one agentic reflection: the model calls tools until it answers or must answer.
 
-    All changing state is in `Progress` and `index`, so the loop can stop after any step and continue later.
-
-    Args:
-        query: the question.
-        model: the model that chooses steps and answers.
-        context: the context of the reflection.
-        index: the memories shown to the model so far.
-        streamed: whether the answer is written after the loop instead of in its last step.
+    All changing state is in `Progress` and `index`, so the loop can stop after any step and continue later. If `streamed`,
+    the answer is written after the loop instead of in its last step.
 
     Raises:
         InvalidRequest: a tool of the caller is invalid, or there is no bank to read.
@@ -140,11 +134,7 @@ class AgenticLoop:
         return self._tool_context.numbers.shown
 
     async def begin(self, tiers: MemoryTiers) -> Progress:
-        """Start the conversation with the memories returned by recall.
-
-        Args:
-            tiers: the memories.
-        """
+        """Start the conversation with the memories returned by recall."""
         query = self._query
         asked = PromptQuestion(query.recall.text, query.recall.query_timestamp, query.context)
         directives = await self._context.directives(query.recall)
@@ -189,10 +179,6 @@ class AgenticLoop:
     async def answer(self, progress: Progress, tiers: MemoryTiers) -> AnsweredQuestion:
         """Return the model's answer; if it has not answered yet, ask for the answer without tools.
 
-        Args:
-            progress: the steps taken.
-            tiers: the memories returned by recall.
-
         Raises:
             MalformedOutput: no answer could be parsed, or it could not be converted to the caller's schema.
             ModelError: the model failed.
@@ -212,11 +198,6 @@ class AgenticLoop:
         self, written: WrittenAnswer, progress: Progress, tiers: MemoryTiers
     ) -> AnsweredQuestion:
         """Build the reflection from a written answer and the steps taken.
-
-        Args:
-            written: the answer.
-            progress: the steps taken.
-            tiers: the memories returned by recall.
 
         Raises:
             MalformedOutput: the model could not convert the answer to the caller's schema.

@@ -22,8 +22,7 @@ from decimal import (
     Overflow,
     localcontext,
 )
-from types import TracebackType
-from typing import Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -56,36 +55,25 @@ class Numbering:
 
     Args:
         first: the memories that were shown before, by recall or earlier in the conversation.
+
+    Attributes:
+        shown: the memories shown so far.
     """
 
     def __init__(self, first: CitationIndex) -> None:
-        self._memories = dict(first.memories)
-        self._models = dict(first.models)
-        self._beliefs = dict(first.beliefs)
-        self._turns = dict(first.turns)
-        self._quoted = dict(first.quoted)
+        self.shown = first.copy()
+        memories, models, beliefs = first.memories.items(), first.models.items(), first.beliefs.items()
         self._numbers: dict[object, str] = {
-            **{item.unit.id: number for number, item in (*self._memories.items(), *self._beliefs.items())},
-            **{model.id: number for number, model in self._models.items()},
-            **{(turn.thread, turn.message_id): number for number, turn in self._turns.items()},
+            **{item.unit.id: number for number, item in (*memories, *beliefs)},
+            **{model.id: number for number, model in models},
+            **{(turn.thread, turn.message_id): number for number, turn in first.turns.items()},
         }
-
-    @property
-    def shown(self) -> CitationIndex:
-        """The memories shown so far."""
-        return CitationIndex(
-            dict(self._memories),
-            dict(self._models),
-            dict(self._beliefs),
-            dict(self._turns),
-            dict(self._quoted),
-        )
 
     def memory(self, item: RecalledUnit) -> str:
         """Return the number of a memory, assigning one if needed."""
         if (number := self._numbers.get(item.unit.id)) is None:
-            number = self._number(item.unit.id)
-            self._memories[number] = item
+            number = self._next_number(item.unit.id)
+            self.shown.memories[number] = item
         return number
 
     def turn(self, turn: SourceTurn, units: Sequence[RecalledUnit]) -> tuple[str, ...]:
@@ -95,31 +83,31 @@ class Numbering:
             return tuple(self.memory(item) for item in units)
         place = (turn.thread, turn.message_id)
         if (number := self._numbers.get(place)) is None:
-            number = self._number(place)
-            self._turns[number] = turn
+            number = self._next_number(place)
+            self.shown.turns[number] = turn
         return (number,)
 
     def quote(self, text: str, units: Sequence[RecalledUnit]) -> None:
         """Record a shown text and the memories made from it, so that an answer that uses the text is based on them."""
-        ids = (*self._quoted.get(text, ()), *(item.unit.id for item in units))
-        self._quoted[text] = tuple(dict.fromkeys(ids))
+        ids = (*self.shown.quoted.get(text, ()), *(item.unit.id for item in units))
+        self.shown.quoted[text] = tuple(dict.fromkeys(ids))
 
     def model(self, model: MentalModel) -> str:
         """Return the number of a mental model, assigning one if needed."""
         if (number := self._numbers.get(model.id)) is None:
-            number = self._numbers[model.id] = f"M{len(self._models) + 1}"
-            self._models[number] = model
+            number = self._numbers[model.id] = f"M{len(self.shown.models) + 1}"
+            self.shown.models[number] = model
         return number
 
     def belief(self, item: RecalledUnit) -> str:
         """Return the number of a belief, assigning one if needed."""
         if (number := self._numbers.get(item.unit.id)) is None:
-            number = self._numbers[item.unit.id] = f"B{len(self._beliefs) + 1}"
-            self._beliefs[number] = item
+            number = self._numbers[item.unit.id] = f"B{len(self.shown.beliefs) + 1}"
+            self.shown.beliefs[number] = item
         return number
 
-    def _number(self, key: object) -> str:
-        number = self._numbers[key] = str(len(self._memories) + len(self._turns) + 1)
+    def _next_number(self, key: object) -> str:
+        number = self._numbers[key] = str(len(self.shown.memories) + len(self.shown.turns) + 1)
         return number
 
 
@@ -160,51 +148,20 @@ class ToolContext:
     max_tokens: int
 
 
-class Tool(Protocol):
-    """A tool that a model may call before it answers."""
-
-    @property
-    def name(self) -> str:
-        """Name of the tool."""
-        ...
-
-    @property
-    def usage(self) -> str:
-        """Signature and description of the tool, as shown to the model."""
-        ...
-
-    async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
-        """Call the tool.
-
-        Raises:
-            ToolProblem: the arguments are wrong, or the call failed.
-            InvalidRequest: a requested item is unknown, ambiguous or outside the limits of the reflection.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class ReflectTool(Generic[A]):
-    """A tool that reads memory; its usage is defined in `prompts/templates/reflect_tools.md`.
+class Tool:
+    """A tool that a model may call before it answers.
 
     Attributes:
         name: name of the tool.
-        arguments: schema of its arguments.
-        use: the function it calls.
+        usage: signature and description of the tool, as shown to the model.
+        call: function that calls the tool. It raises `ToolProblem` if the arguments are wrong or the call failed, and
+            `InvalidRequest` if a requested item is unknown, ambiguous or outside the limits of the reflection.
     """
 
     name: str
-    arguments: type[A]
-    use: Callable[[A, ToolContext], Awaitable[ToolResult]]
-
-    @property
-    def usage(self) -> str:
-        """Signature and description of the tool."""
-        return tool_usage(self.name)
-
-    async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
-        """Call the tool; see `Tool.call`."""
-        return await self.use(read_arguments(self.arguments, arguments, self.usage), context)
+    usage: str
+    call: Callable[[Mapping[str, Any], ToolContext], Awaitable[ToolResult]]
 
 
 class Arguments(BaseModel):
@@ -256,30 +213,12 @@ class Dated(Arguments):
         return Period(self.start, self.end)
 
 
-def read_arguments(schema: type[A], given: Mapping[str, Any], usage: str) -> A:
-    """Validate the arguments of a call.
-
-    Raises:
-        ToolProblem: the arguments are invalid; the message includes the usage of the tool.
-    """
-    try:
-        return schema.model_validate({name: each for name, each in given.items() if each is not None})
-    except ValidationError as error:
-        raise ToolProblem(f"wrong arguments ({answer_problem(error)}). Usage: {usage}") from error
-
-
 MOST_LISTED = 100  # maximum number of memories in one result; for more, the model must narrow the request
 NOTHING = "Nothing was found."
 
 
 def shown_units(units: Sequence[RecalledUnit], total: int, context: ToolContext) -> ToolResult:
-    """Return a result with the first memories that fit the token limit.
-
-    Args:
-        units: the memories, in the order to show them.
-        total: number of all matches.
-        context: the numbering and the token limit.
-    """
+    """Return a result with the first memories that fit the token limit."""
     kept = fitting(units, context)
     lines = tuple(memory_line(context.numbers.memory(item), item) for item in kept)
     return ToolResult(lines, tuple(item.unit.id for item in kept), note_on(len(kept), total))
@@ -340,10 +279,6 @@ GivenTool: TypeAlias = InvokedTool | Callable[..., object]
 def callers_tools(given: Sequence[GivenTool], taken: Collection[str]) -> tuple[Tool, ...]:
     """Wrap the caller's tools for use in a reflection.
 
-    Args:
-        given: LangChain tools, or functions.
-        taken: names already in use.
-
     Raises:
         InvalidRequest: a tool has no valid name, or its name is already in use.
     """
@@ -359,59 +294,37 @@ def callers_tools(given: Sequence[GivenTool], taken: Collection[str]) -> tuple[T
     return tuple(found.values())
 
 
-@dataclass(frozen=True, slots=True)
-class CallersTool:
-    """A tool supplied by the caller.
+def _callers_tool(name: str, usage: str, run: Callable[[Mapping[str, Any]], Awaitable[object]]) -> Tool:
+    """Wrap a function of the caller; any exception is reported to the model."""
 
-    Attributes:
-        name: name of the tool.
-        usage: signature and description of the tool.
-        run: the function that calls it.
-    """
+    async def call(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        (result,) = await asyncio.gather(_text_of(run, arguments), return_exceptions=True)
+        if isinstance(result, ValidationError):
+            raise ToolProblem(f"wrong arguments ({answer_problem(result)}). Usage: {usage}") from result
+        if isinstance(result, Exception):
+            first = next(iter(str(result).splitlines()), "")
+            problem = f"it failed with {type(result).__name__}: {first[:LONGEST_DESCRIPTION]}"
+            raise ToolProblem(problem) from result
+        if isinstance(result, BaseException):
+            raise result
+        longest = context.max_tokens * CHARACTERS_A_TOKEN
+        note = f"Only the first {longest} characters are shown." if len(result) > longest else ""
+        return ToolResult(tuple(result[:longest].splitlines()), note=note)
 
-    name: str
-    usage: str
-    run: Callable[[Mapping[str, Any]], Any]
-
-    async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
-        """Call the tool; report any exception to the model."""
-        failure = _Failure()
-        with failure:
-            given = await self.run(arguments)
-            longest = context.max_tokens * CHARACTERS_A_TOKEN
-            text = _written(given)
-            note = f"Only the first {longest} characters are shown." if len(text) > longest else ""
-            return ToolResult(tuple(text[:longest].splitlines()), note=note)
-        raise failure.told(self.usage)
+    return Tool(name, usage, call)
 
 
-class _Failure:
-    """A context manager that catches any exception of a caller's tool."""
-
-    def __init__(self) -> None:
-        self.error: Exception | None = None
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool:
-        self.error = error if isinstance(error, Exception) else None
-        return self.error is not None
-
-    def told(self, usage: str) -> ToolProblem:
-        """Return the exception as a tool problem for the model."""
-        if isinstance(self.error, ValidationError):
-            return ToolProblem(f"wrong arguments ({answer_problem(self.error)}). Usage: {usage}")
-        first = next(iter(str(self.error).splitlines()), "")
-        return ToolProblem(f"it failed with {type(self.error).__name__}: {first[:LONGEST_DESCRIPTION]}")
+async def _text_of(
+    run: Callable[[Mapping[str, Any]], Awaitable[object]], arguments: Mapping[str, Any]
+) -> str:
+    return _written(await run(arguments))
 
 
 def _wrapped(tool: GivenTool, name: str) -> Tool:
     if not _is_invoked(tool):
         return _function(tool, name)
     usage = _usage(name, tool.args, tool.description)
-    return CallersTool(name, usage, lambda arguments: tool.ainvoke(_read(arguments, tool.args)))
+    return _callers_tool(name, usage, lambda arguments: tool.ainvoke(_read(arguments, tool.args)))
 
 
 def _is_invoked(tool: GivenTool) -> TypeIs[InvokedTool]:
@@ -443,7 +356,7 @@ def _function(function: Callable[..., object], name: str) -> Tool:
             return await checked(**arguments)  # type: ignore[misc] # a coroutine function, as checked above
         return await asyncio.to_thread(checked, **arguments)
 
-    return CallersTool(name, _usage(name, parameters, inspect.getdoc(function) or ""), run)
+    return _callers_tool(name, _usage(name, parameters, inspect.getdoc(function) or ""), run)
 
 
 def _usage(name: str, parameters: Mapping[str, Any], description: str) -> str:
@@ -818,18 +731,33 @@ async def opinions(arguments: OpinionsArguments, context: ToolContext) -> ToolRe
     return ToolResult(lines, tuple(item.unit.id for item in kept), note_on(len(kept), len(found)))
 
 
-MEMORY_TOOLS: tuple[Tool, ...] = (
-    ReflectTool("recall", RecallArguments, recall),
-    ReflectTool("chronology", ChronologyArguments, chronology),
-    ReflectTool("units", UnitsArguments, units),
-    ReflectTool("observations", ObservationsArguments, observations),
-    ReflectTool("opinions", OpinionsArguments, opinions),
-    ReflectTool("mental_models", MentalModelsArguments, mental_models),
-    ReflectTool("search_turns", SearchTurnsArguments, search_turns),
-    ReflectTool("expand", ExpandArguments, expand),
-    ReflectTool("records", RecordsArguments, records),
-    ReflectTool("aggregate", AggregateArguments, aggregate),
-    ReflectTool("calculator", CalculatorArguments, calculate),
+def _memory_tool(name: str, schema: type[A], use: Callable[[A, ToolContext], Awaitable[ToolResult]]) -> Tool:
+    """Make a tool that reads memory; its usage is defined in `prompts/templates/reflect_tools.md`."""
+    usage = tool_usage(name)
+
+    async def call(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        given = {key: value for key, value in arguments.items() if value is not None}
+        try:
+            checked = schema.model_validate(given)
+        except ValidationError as error:
+            raise ToolProblem(f"wrong arguments ({answer_problem(error)}). Usage: {usage}") from error
+        return await use(checked, context)
+
+    return Tool(name, usage, call)
+
+
+MEMORY_TOOLS = (
+    _memory_tool("recall", RecallArguments, recall),
+    _memory_tool("chronology", ChronologyArguments, chronology),
+    _memory_tool("units", UnitsArguments, units),
+    _memory_tool("observations", ObservationsArguments, observations),
+    _memory_tool("opinions", OpinionsArguments, opinions),
+    _memory_tool("mental_models", MentalModelsArguments, mental_models),
+    _memory_tool("search_turns", SearchTurnsArguments, search_turns),
+    _memory_tool("expand", ExpandArguments, expand),
+    _memory_tool("records", RecordsArguments, records),
+    _memory_tool("aggregate", AggregateArguments, aggregate),
+    _memory_tool("calculator", CalculatorArguments, calculate),
 )
 
 

@@ -40,10 +40,6 @@ def step_of(profile: BankProfile, config: OpinionConfig) -> float:
     """Return the step size of new evidence rows under a profile: a of paper eq. 26, or alpha of the other rule.
 
     Big Five profiles have no skepticism trait and use the full step.
-
-    Args:
-        profile: current profile of the bank.
-        config: the update rule, the step size, and whether skeptical profiles use smaller steps.
     """
     step = config.step if config.rule is UpdateRule.ADDITIVE else STRONG_SUPPORT
     if config.cautious_steps and isinstance(profile.disposition, Disposition):
@@ -57,10 +53,6 @@ def sources_of(unit: MemoryUnit, turns: Sequence[SourceTurn]) -> tuple[str, ...]
     The source is the speaker, not a quoted person. For a memory without stored turns, it is the document, the speaker
     or the thread. The agent's own words are not evidence, so that it cannot reinforce its own beliefs. Its experiences
     in a conversation without stored turns are not evidence either, since they may come from the agent alone.
-
-    Args:
-        unit: the memory.
-        turns: the turns it was made from.
     """
     if unit.kind is not UnitKind.MEMORY or unit.fact_type not in OBSERVED_NETWORKS:
         return ()
@@ -93,14 +85,7 @@ class Fact:
 def read_facts(
     ledger: LedgerReader, bank: str, unit_ids: Sequence[str], languages: Sequence[Language]
 ) -> dict[str, Fact]:
-    """Read memories as facts by unit id; omit unknown and damaged ones, and those without a readable vector.
-
-    Args:
-        ledger: the ledger of the bank.
-        bank: name of the bank.
-        unit_ids: ids of the memories; invalidated ones are included.
-        languages: the languages the texts may be in.
-    """
+    """Read memories as facts by unit id; omit unknown and damaged ones, and those without a readable vector."""
     rows: IntArray = np.array(sorted(ledger.units.row_ids(bank, unit_ids).values()), np.int64)
     units = as_they_stand(ledger.units.get(bank, rows), ledger, bank)
     vectors, turns = ledger.units.vectors(bank, rows), ledger.turns.of_units(bank, rows)
@@ -127,11 +112,6 @@ def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:
     The check prefers false matches to false mismatches. A false match changes an opinion too little; a repetition that
     is counted twice lets a user change the agent's opinion by repeating a statement. Facts with conflicting specifics
     never match, unless their normalised texts are identical.
-
-    Args:
-        one: the first fact.
-        other: the second fact.
-        thresholds: thresholds of the embedder.
     """
     if normalised_text(one.unit.text) == normalised_text(other.unit.text):
         return True
@@ -187,11 +167,7 @@ def unsaid(
 ) -> list[Fact]:
     """Return the new facts to assess, in order of mention, without repetitions by sources that have all stated them before.
 
-    Args:
-        log: the opinion.
-        facts: facts that may be evidence for it.
-        known: the facts of `weighed(log)` by unit id; missing ones are not compared.
-        thresholds: thresholds of the embedder.
+    `known` has the facts of `weighed(log)` by unit id; missing ones are not compared.
     """
     before = weighed(log)
     heard = [known[unit_id] for unit_id in before if unit_id in known]
@@ -362,13 +338,7 @@ def theta_of(thresholds: Thresholds) -> float:
 
 
 def topic_of(entities: Iterable[Entity], vector: Vector, memories: int) -> Topic:
-    """Return the topic of a memory.
-
-    Args:
-        entities: entities it mentions.
-        vector: its vector.
-        memories: number of memories in the bank.
-    """
+    """Return the topic of a memory."""
     most = hub_degree(memories)
     named = [entity for entity in entities if entity.role is EntityRole.NONE]
     return Topic(
@@ -419,11 +389,6 @@ def find_near(one: Topic, held: Sequence[HeldOpinion], thresholds: Thresholds) -
 
     Their cosine reaches the link threshold, or they share an entity and their cosine reaches the channel floor. Hubs
     count, since all memories of a small bank may be about one subject.
-
-    Args:
-        one: topic of the new opinion.
-        held: held opinions with the same tags.
-        thresholds: thresholds of the embedder.
     """
     scored = []
     for each in held:

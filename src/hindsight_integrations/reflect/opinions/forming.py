@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -114,11 +115,7 @@ class Grounds:
         return next((unit.tags for unit in self.units if unit.tags), ())
 
     def fault(self, named: Collection[str]) -> str:
-        """Return the reason why an opinion cannot be based on these memories; empty if it can.
-
-        Args:
-            named: ids of all memories it is based on.
-        """
+        """Return the reason why an opinion cannot be based on these memories; empty if it can. `named` has all their ids."""
         if len(self.units) < len(set(named)):
             return GONE
         if not any(unit.closed_at is None for unit in self.units):
@@ -137,10 +134,7 @@ def read_grounds(reader: LedgerReader, bank: str, unit_ids: Sequence[str]) -> Gr
 def entities_of(proposal: ProposedOpinion, grounds: Grounds, known: Mapping[str, Entity]) -> list[Entity]:
     """Return the known entities that an opinion lists, and the entities of its grounds that its text names.
 
-    Args:
-        proposal: the opinion.
-        grounds: the memories it is based on.
-        known: the bank's entities among the names from `names_given`, by normalised name.
+    `known` maps the normalised names of the bank's entities to them.
     """
     listed = {normalise_name(name) for name in proposal.entities}
     matches = {
@@ -153,23 +147,10 @@ def entities_of(proposal: ProposedOpinion, grounds: Grounds, known: Mapping[str,
     return list(matches.values())
 
 
-def names_given(proposals: Sequence[ProposedOpinion]) -> list[str]:
-    """Return the normalised names of entities listed by opinions."""
-    return sorted({normalise_name(name) for each in proposals for name in each.entities} - {""})
-
-
 def opinion_unit(
     proposal: ProposedOpinion, occasion: Occasion, bank: str, *, position: int, tags: tuple[str, ...]
 ) -> MemoryUnit:
-    """Build the unit of an opinion, without its token count. Repeating a reflection gives the same unit id.
-
-    Args:
-        proposal: the opinion.
-        occasion: the reflection.
-        bank: name of the bank.
-        position: position of the opinion in the answer.
-        tags: tags of the opinion.
-    """
+    """Build the unit of an opinion, without its token count. Repeating a reflection gives the same unit id."""
     asked = occasion.operation or normalised_text(occasion.question)
     seed = ("opinion", bank, asked, str(position), normalised_text(proposal.text))
     return MemoryUnit(
@@ -254,7 +235,8 @@ def read_situation(
         held = held_opinions(reader, bank, logs)
         grounds = tuple(read_grounds(reader, bank, each.grounds) for each in proposals)
         units = _units(proposals, grounds, occasion, reader, bank, services.tokens)
-        known = reader.entities.named(bank, names_given(proposals))
+        listed = {normalise_name(name) for each in proposals for name in each.entities}
+        known = reader.entities.named(bank, sorted(listed - {""}))
         memories = reader.units.count(bank)
         vectors = embed_units(units, services.embedder) if units else np.empty((0, 0), np.float32)
         drafts = []
@@ -331,14 +313,6 @@ def _formed_before(logs: Sequence[OpinionLog]) -> tuple[OpinionChange, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
-    """A new opinion and the existing opinions to compare it with."""
-
-    text: str
-    held: tuple[HeldOpinion, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class PairRelation:
     """The relation of a new opinion to a held one.
@@ -374,30 +348,31 @@ class Relations:
     tokens_out: int = 0
 
 
-async def relate(compared: Sequence[Comparison], model: LanguageModel, known: Relations) -> None:
+async def relate(drafts: Sequence[OpinionDraft], model: LanguageModel, known: Relations) -> None:
     """Compare all pairs not compared yet in one model call, and add the usable relations to `known`.
 
     Raises:
         ModelError: the model failed.
     """
-    asked = [
-        Comparison(each.text, missing)
-        for each in compared
-        if (missing := tuple(one for one in each.held if (each.text, one.wording.unit_id) not in known.asked))
-    ]
-    if not asked:
+    compared = []
+    for draft in drafts:
+        text = draft.proposal.text
+        near = [each.wording for each in draft.near if (text, each.wording.unit_id) not in known.asked]
+        if near:
+            compared.append((text, near))
+    if not compared:
         return
-    known.asked.update((each.text, one.wording.unit_id) for each in asked for one in each.held)
-    held = list({one.wording.unit_id: one for each in asked for one in each.held}.values())
-    numbers = {one.wording.unit_id: number for number, one in enumerate(held, 1)}
-    new = [NewOpinion(each.text, tuple(numbers[one.wording.unit_id] for one in each.held)) for each in asked]
-    prompt = relate_opinions_prompt(new, [one.wording.text for one in held])
+    known.asked.update((text, each.unit_id) for text, near in compared for each in near)
+    wordings = list({each.unit_id: each for _, near in compared for each in near}.values())
+    numbers = {each.unit_id: number for number, each in enumerate(wordings, 1)}
+    new = [NewOpinion(text, tuple(numbers[each.unit_id] for each in near)) for text, near in compared]
+    prompt = relate_opinions_prompt(new, [each.text for each in wordings])
     done = await complete_with_repair(model, prompt, check=lambda answer: relation_problems(answer, new))
     known.calls += done.tries
     known.tokens_in += done.tokens_in
     known.tokens_out += done.tokens_out
     for one in usable(done.last, new):
-        known.found[new[one.new - 1].text, held[one.held - 1].wording.unit_id] = PairRelation(
+        known.found[new[one.new - 1].text, wordings[one.held - 1].unit_id] = PairRelation(
             one.relation, one.strength, " ".join(one.reason.split())
         )
 
@@ -488,14 +463,7 @@ def decide(
     occasion: Occasion,
     services: Services,
 ) -> Decision:
-    """Decide about the drafts in order.
-
-    Args:
-        situation: the drafts and the state of the bank.
-        relations: the relations of the drafts to held opinions.
-        occasion: the reflection.
-        services: settings and thresholds.
-    """
+    """Decide about the drafts in order."""
     deciding = _Decider(situation, occasion, services)
     deciding.decision.decided = tuple(deciding.decided(draft, relations) for draft in situation.drafts)
     return deciding.decision
@@ -637,13 +605,7 @@ def _change(
 
 
 def moves(situation: Situation, decision: Decision, at: datetime) -> tuple[OpinionMove, ...]:
-    """Return the effect of a decision on the confidence of opinions, in the order they were proposed.
-
-    Args:
-        situation: the state the decision was made on.
-        decision: the decision.
-        at: time of the writes (aware UTC).
-    """
+    """Return the effect of a decision on the confidence of opinions, in the order they were proposed."""
     logs = {log.id: log for log in situation.logs}
     made = []
     for decided in decision.decided:
@@ -755,14 +717,8 @@ async def assess_opinions(
 ) -> AssessedOpinions:
     """Read the bank, compare the opinions of an answer with those held, and decide their outcome.
 
-    An opinion that cannot be compared with a held one near it, or whose grounds are missing, is refused.
-
-    Args:
-        proposed: opinions that may be stored.
-        occasion: the reflection.
-        projector: the bank.
-        services: services of the engine.
-        relations: relations of pairs compared earlier, with their cost; these are not compared again.
+    An opinion that cannot be compared with a held one near it, or whose grounds are missing, is refused. Pairs that have a
+    relation already are not compared again.
     """
     relations = relations or Relations()
     try:
@@ -774,7 +730,8 @@ async def assess_opinions(
         repeated = FormedOpinions(situation.before, repeated=True)
         return AssessedOpinions(proposed, occasion, relations, repeated)
     if services.model is not None:
-        await _compare(situation, relations, services.model)
+        with suppress(ModelError):  # `decide` reports the pairs that were not compared
+            await relate(situation.drafts, services.model, relations)
     decision = await services.workers.read(decide, situation, relations.found, occasion, services)
     formed = _formed(decision.changes, relations, moves(situation, decision, occasion.at))
     return AssessedOpinions(proposed, occasion, relations, formed, (situation, decision))
@@ -786,11 +743,6 @@ async def commit_opinions(
     """Store new opinions in one commit, together with the facts that are new evidence for opinions already held.
 
     If the bank has changed, the opinions are assessed again first.
-
-    Args:
-        assessed: the opinions.
-        projector: the bank.
-        services: services of the engine.
     """
     for attempt in range(ATTEMPTS):
         if attempt:
@@ -803,15 +755,6 @@ async def commit_opinions(
         if await services.workers.write(_commit, decision, situation, assessed.occasion, projector):
             return assessed.formed
     return _refused(assessed.proposed, BUSY, assessed.relations)
-
-
-async def _compare(situation: Situation, relations: Relations, model: LanguageModel) -> None:
-    """Compare new opinions with similar existing ones; if the model fails, the new ones are not stored."""
-    compared = [Comparison(draft.proposal.text, draft.near) for draft in situation.drafts if draft.near]
-    try:
-        await relate(compared, model, relations)
-    except ModelError:
-        return  # `decide` reports the pairs that were not compared
 
 
 def _formed(

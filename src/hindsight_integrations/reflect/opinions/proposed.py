@@ -32,10 +32,6 @@ def fault(text: str, languages: Sequence[Language]) -> str:
 
     The quality of the reasoning is not checked. The first person is not required in languages
     without a list of personal pronouns.
-
-    Args:
-        text: the opinion to store.
-        languages: the languages it may be in.
     """
     return next(filter(None, _faults(plain(text), languages)), "")
 
@@ -87,10 +83,7 @@ def opinion_faults(
 ) -> Iterator[str]:
     """Yield the reasons why an opinion cannot be stored, for the model; none if it can.
 
-    Args:
-        opinion: the opinion in the model's answer.
-        sources: texts of the memories it cites, and the question.
-        languages: the languages it may be in.
+    `sources` are the texts of the memories it cites, and the question.
     """
     text = plain(opinion.opinion)
     if found := fault(text, languages):
@@ -190,11 +183,7 @@ def read_opinions(
 ) -> tuple[ProposedOpinion | OpinionChange, ...]:
     """Return each opinion in an answer, ready to store or marked as refused; empty if opinions are off.
 
-    Args:
-        answered: the opinions in the answer; those beyond the first five are refused.
-        shown: the memories shown to the model.
-        query: the question.
-        context: context of the reflection.
+    Opinions beyond the first five are refused.
     """
     if not query.form_opinions or context.services.model is None:
         return ()

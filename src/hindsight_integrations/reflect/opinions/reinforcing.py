@@ -12,7 +12,7 @@ import numpy as np
 from hindsight_integrations.errors import MalformedOutput, PromptTooLong, RevisionConflict
 from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.indexes.documents import as_they_stand
-from hindsight_integrations.indexes.embedding import embed_units
+from hindsight_integrations.indexes.embedding import unit_writes
 from hindsight_integrations.language.language import Language, language_of
 from hindsight_integrations.language.specifics import unknown_numbers
 from hindsight_integrations.ledger.ledger import LedgerReader, Transaction
@@ -41,7 +41,7 @@ from hindsight_integrations.model.units import (
     ValidityEvent,
     ValidityKind,
 )
-from hindsight_integrations.model.writes import MentionWrite, UnitWrite, WriteSet
+from hindsight_integrations.model.writes import MentionWrite, WriteSet
 from hindsight_integrations.models.protocols import LanguageModel, Prompt
 from hindsight_integrations.prompts.assess_evidence import (
     MOST_PAIRS,
@@ -196,11 +196,6 @@ class FactOpinionPair:
     fact: Fact
     earlier: tuple[Fact, ...] = ()
 
-    @property
-    def key(self) -> PairKey:
-        """The key of the assessment; it depends on the wording and on the text of the fact."""
-        return pair_key(self.opinion, self.fact)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AssessorVerdict:
@@ -307,10 +302,7 @@ def may_reword(assessment: Assessment, strength: EvidenceStrength) -> bool:
 def rewording(opinion: OpinionEvidence, verdicts: Sequence[AssessorVerdict], bank: str) -> Rewording | None:
     """Return the new wording, from the newest fact whose verdict has a usable one; None if nothing changes.
 
-    Args:
-        opinion: the opinion.
-        verdicts: verdicts on facts that are not repetitions, in order of mention; their rewordings are valid.
-        bank: name of the bank.
+    `verdicts` are those on facts that are not repetitions, in order of mention.
     """
     worded = [
         each
@@ -323,8 +315,10 @@ def rewording(opinion: OpinionEvidence, verdicts: Sequence[AssessorVerdict], ban
     if normalised_text(text) == normalised_text(opinion.wording.text):
         return None
     since = max(next_instant(opinion.wording.since), fact.unit.mentioned_at)
+    # The same text at the same position of an opinion gives the same id.
+    seed = ("opinion", bank, opinion.log.id, str(len(opinion.log.versions)), normalised_text(text))
     unit = MemoryUnit(
-        id=wording_id(opinion, text, bank),
+        id=str(uuid.uuid5(NAMESPACE, "\x1e".join(seed))),
         bank=bank,
         text=text,
         fact_type=FactType.OPINION,
@@ -340,14 +334,6 @@ def rewording(opinion: OpinionEvidence, verdicts: Sequence[AssessorVerdict], ban
     )
     closing = ValidityEvent(opinion.wording.unit_id, ValidityKind.CLOSED, since, unit.id, REWORDED)
     return Rewording(unit, write, closing, fact.unit.id)
-
-
-def wording_id(opinion: OpinionEvidence, text: str, bank: str) -> str:
-    """Return the id of a wording; the same text at the same position of an opinion gives the same id."""
-    place = str(len(opinion.log.versions))
-    return str(
-        uuid.uuid5(NAMESPACE, "\x1e".join(("opinion", bank, opinion.log.id, place, normalised_text(text))))
-    )
 
 
 @dataclass(slots=True)
@@ -373,12 +359,6 @@ async def assess(
 ) -> Assessments:
     """Assess pairs with the model; if the prompt exceeds the model's context, assess each half separately.
 
-    Args:
-        batch: pairs whose opinions have the same tags.
-        profile: profile of the agent that assesses.
-        model: the model that assesses.
-        languages: the languages the opinions may be in.
-
     Raises:
         ModelUnavailable: the model could not be reached.
         ModelRefused: the service rejected the API key.
@@ -402,12 +382,7 @@ async def assess(
 
 
 class AssessmentPrompt:
-    """The pairs of one prompt and their numbers in it.
-
-    Args:
-        pairs: pairs whose opinions have the same tags.
-        languages: the languages the opinions may be in.
-    """
+    """The pairs of one prompt and their numbers in it."""
 
     def __init__(self, pairs: Sequence[FactOpinionPair], languages: Sequence[Language]) -> None:
         self._languages = languages
@@ -461,7 +436,7 @@ class AssessmentPrompt:
         found: dict[PairKey, AssessorVerdict] = {}
         for one in answer.assessments:
             if pair := self._pairs.get((one.opinion, one.fact)):
-                found.setdefault(pair.key, self._verdict(one, pair))
+                found.setdefault(pair_key(pair.opinion, pair.fact), self._verdict(one, pair))
         return found
 
     def _verdict(self, one: AnsweredAssessment, pair: FactOpinionPair) -> AssessorVerdict:
@@ -533,7 +508,7 @@ async def reinforce(task: Task, model: LanguageModel, projector: Projector, serv
         if batch := next_batch(pending, tried):
             made = await assess(batch, pending.profile, model, services.languages)
             verdicts.update(made.verdicts)
-            tried.update(pair.key for pair in batch)
+            tried.update(pair_key(pair.opinion, pair.fact) for pair in batch)
             spent = replace(
                 spent,
                 tokens_in=spent.tokens_in + made.tokens_in,
@@ -573,14 +548,9 @@ def decide(
     *,
     giving_up: bool,
 ) -> EvidenceDecision:
-    """Decide how verdicts change the opinions.
+    """Decide how verdicts change the opinions; nothing is written for pairs without a verdict.
 
-    Args:
-        pending: the opinions and their possible evidence.
-        verdicts: verdicts by pair; nothing is written for missing ones.
-        bank: name of the bank.
-        services: settings and thresholds.
-        giving_up: whether opinions count as assessed although verdicts are missing.
+    With `giving_up`, opinions count as assessed although verdicts are missing.
     """
     evidence: list[EvidenceWrite] = []
     reworded: list[Rewording] = []
@@ -617,14 +587,10 @@ def write_set(
     bank, ledger = projector.name, projector.ledger
     counts = services.tokens.count([each.unit.text for each in decision.reworded])
     units = [replace(each.unit, tokens=count) for each, count in zip(decision.reworded, counts, strict=True)]
-    vectors = embed_units(units, services.embedder) if units else ()
     return WriteSet(
         bank=bank,
         expected_revision=pending.revision,
-        units=tuple(
-            UnitWrite(unit, vector.astype("<f4").tobytes())
-            for unit, vector in zip(units, vectors, strict=True)
-        ),
+        units=unit_writes(units, services.embedder),
         mentions=tuple(mention for each in decision.reworded for mention in _mentions(each, ledger, bank)),
         events=tuple(each.closing for each in decision.reworded),
         opinions=OpinionsWrite(

@@ -32,7 +32,7 @@ STAGES = {
     "project": "hindsight_integrations.indexes.projection.BankProjection.catch_up",
     "- into Chroma": f"{INDEXES}.chroma.ChromaVectorIndex.upsert",
     "- into Lucene": f"{INDEXES}.store_pool.BankKeywords.upsert",
-    "- publish in Lucene": f"{INDEXES}.store_pool.BankKeywords.refresh",
+    "- publish in Lucene": f"{INDEXES}.lucene.LuceneStore._show",
     "- Lucene to disk": f"{INDEXES}.store_pool.BankKeywords.advance",
     "- into the graph": f"{INDEXES}.graph.RustworkxMemoryGraph.add",
     "- into the columns": "hindsight_integrations.indexes.projection.ColumnFollower.follow",
