@@ -87,7 +87,9 @@ def opener(clock: FrozenClock, request: pytest.FixtureRequest) -> Iterator[Opene
         if databases is not None and "://" not in str(path):
             cache = None if str(path) == ":memory:" else Path(path)
             name = f"memory{len(opened)}" if cache is None else str(cache)
-            path, options["cache"] = databases.address(name), cache
+            path = databases.address(name)
+            # A read-only engine keeps its indexes in memory.
+            options["cache"] = None if options.get("read_only") else cache
         engine = Hindsight.open(path, **options)
         opened.append(engine)
         return engine

@@ -399,6 +399,7 @@ def test_a_directory_that_cannot_be_written(
         Path(folder).chmod(0o755)
 
 
+@pytest.mark.directory
 def test_a_directory_that_became_unwritable_is_left_as_it_was(opener: Callable[..., Hindsight]) -> None:
     """A memory with read-only files can still be opened with read_only=True and recalled."""
     with tempfile.TemporaryDirectory() as folder:

@@ -169,12 +169,13 @@ def test_a_memory_erased_meanwhile_is_traced_without_its_text(
     """A unit erased during the recall is traced as erased, without its text."""
     from hindsight_integrations.ledger.units import UnitReader
 
-    bank, real = fill(light.bank("street")), UnitReader.get
+    bank, real = fill(light.bank("street")), UnitReader.get_with_entities
 
-    def without_the_first(self: UnitReader, name: str, ids: Any) -> Any:
-        return {row: unit for row, unit in real(self, name, ids).items() if unit.text != ROWS["a"]}
+    def without_the_first(self: UnitReader, name: str, ids: Any, mentioning: Any) -> Any:
+        units, entities = real(self, name, ids, mentioning)
+        return {row: unit for row, unit in units.items() if unit.text != ROWS["a"]}, entities
 
-    monkeypatch.setattr(UnitReader, "get", without_the_first)
+    monkeypatch.setattr(UnitReader, "get_with_entities", without_the_first)
     found = bank.recall(QUERY, trace=True)
     (erased,) = [unit for unit in found.trace.units if unit.fate is Fate.ERASED]
     assert (erased.unit_id, erased.text, erased.rank) == ("", "", None)

@@ -234,6 +234,7 @@ def test_everything_goes_and_the_bank_can_be_used_again(opened: Opened, tmp_path
     assert "m1" in bank.recall("red kayak Harbor Sports").units[0].unit.sources
 
 
+@pytest.mark.directory
 def test_a_bank_can_be_removed_wholly(opened: Opened, tmp_path: Path) -> None:
     """A forgotten bank's name and content are gone, and other banks are not affected."""
     engine, _ = opened()
