@@ -10,8 +10,10 @@ import pytest
 
 from hindsight_integrations import Channel, Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.config import RecallConfig
+from hindsight_integrations.ledger import units
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.trace import Fate, UnitTrace
+from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.testing.doubles import FixedReranker
 
 ROWS = {
@@ -167,15 +169,12 @@ def test_a_memory_erased_meanwhile_is_traced_without_its_text(
     light: Hindsight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A unit erased during the recall is traced as erased, without its text."""
-    from hindsight_integrations.ledger.units import UnitReader
+    bank, real = fill(light.bank("street")), units._sound
 
-    bank, real = fill(light.bank("street")), UnitReader.get_with_entities
+    def without_the_first(*args: Any) -> dict[int, MemoryUnit]:
+        return {row: unit for row, unit in real(*args).items() if unit.text != ROWS["a"]}
 
-    def without_the_first(self: UnitReader, name: str, ids: Any, mentioning: Any) -> Any:
-        units, entities = real(self, name, ids, mentioning)
-        return {row: unit for row, unit in units.items() if unit.text != ROWS["a"]}, entities
-
-    monkeypatch.setattr(UnitReader, "get_with_entities", without_the_first)
+    monkeypatch.setattr(units, "_sound", without_the_first)
     found = bank.recall(QUERY, trace=True)
     (erased,) = [unit for unit in found.trace.units if unit.fate is Fate.ERASED]
     assert (erased.unit_id, erased.text, erased.rank) == ("", "", None)
