@@ -81,8 +81,11 @@ class BankProfile:
                 raise InvalidRequest(f"profile.{name}", reason, 'Pass a str; "" means none.')
         character: object = self.disposition
         if not isinstance(character, Disposition | BigFive):
-            reason = f"{type(character).__name__} is not a disposition"
-            raise InvalidRequest("profile.disposition", reason, "Pass a Disposition or a BigFive.")
+            raise InvalidRequest(
+                "profile.disposition",
+                f"{type(character).__name__} is not a disposition",
+                "Pass a Disposition or a BigFive.",
+            )
         object.__setattr__(self, "bias_strength", _share(self.bias_strength, "bias_strength"))
 
 
