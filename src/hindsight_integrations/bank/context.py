@@ -11,7 +11,7 @@ from typing import ClassVar, Concatenate, ParamSpec, TypeVar
 
 from hindsight_integrations.bank.open_banks import OpenBanks
 from hindsight_integrations.concurrency.workers import CheckedWorkers
-from hindsight_integrations.errors import InvalidRequest, LedgerUnreachable
+from hindsight_integrations.errors import InvalidRequest, LedgerUnreachable, StorageError
 from hindsight_integrations.indexes.bank_view import BankView
 from hindsight_integrations.indexes.projection import BankProjection
 from hindsight_integrations.ledger.ledger import Ledger, LedgerReader, Transaction
@@ -112,6 +112,24 @@ class BankContext:
         if len(view.columns):
             view.check_embedder(self.services.embedder.identity)
         return view
+
+    async def settled_read(
+        self, projection: BankProjection, read: Callable[[BankView], Awaitable[R]]
+    ) -> tuple[BankView, R]:
+        """Read from one consistent view; repeat the read if an index was rebuilt in the meantime. Return view and result.
+
+        A rebuild during the read may make the result incomplete or cause an error.
+        """
+        while True:
+            view = await self.current_view(projection)
+            try:
+                result = await read(view)
+            except StorageError:
+                if view.rebuilds == projection.rebuilds:
+                    raise
+                continue
+            if view.rebuilds == projection.rebuilds:
+                return view, result
 
     def check_embedder(self) -> None:
         """Check that the engine's embedder made the bank's vectors, as far as the indexes know. Writer thread only.

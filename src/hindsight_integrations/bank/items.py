@@ -11,7 +11,7 @@ from uuid import uuid5
 import numpy as np
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
-from hindsight_integrations.errors import LedgerFailed, RevisionConflict, StorageError
+from hindsight_integrations.errors import LedgerFailed, RevisionConflict
 from hindsight_integrations.indexes.bank_view import BankView
 from hindsight_integrations.indexes.embedding import unit_writes
 from hindsight_integrations.indexes.hybrid import ranked_items
@@ -353,7 +353,10 @@ class AsyncItems(BankVerbs):
             found, scores = ranked_items(view, (units, items), text, vector, limit=wanted)
             return list(zip(found.tolist(), scores.tolist(), strict=True))
 
-        ranking = await on_settled_view(self._context, ranked)
+        async with self._context.leased() as projection:
+            _, ranking = await self._context.settled_read(
+                projection, lambda view: services.workers.read(ranked, view)
+            )
         size = min(PAGE, wanted)
         for start in range(0, len(ranking), size):
             page = ranking[start : start + size]
@@ -374,20 +377,3 @@ async def settle_items(bank: BankContext) -> int:
     expired = await workers.write(expire_items, bank)
     await workers.write(scrub_items, bank)
     return expired
-
-
-async def on_settled_view(
-    bank: BankContext, answer: Callable[[BankView], list[tuple[int, float]]]
-) -> list[tuple[int, float]]:
-    """Read from one consistent state of the bank; repeat the read if an index was rebuilt in the meantime."""
-    async with bank.leased() as projection:
-        while True:
-            view = await bank.current_view(projection)
-            try:
-                rows = await bank.services.workers.read(answer, view)
-            except StorageError:
-                if view.rebuilds == projection.rebuilds:
-                    raise
-                continue
-            if view.rebuilds == projection.rebuilds:
-                return rows

@@ -22,11 +22,7 @@ from hindsight_integrations.model.profile import BankProfile
 
 
 class Places:
-    """A semaphore that serves waiters in order of arrival; they may run on different event loops.
-
-    Args:
-        most: maximum number of places taken at the same time, at least 1.
-    """
+    """A semaphore with `most` places that serves waiters in order of arrival; they may run on different event loops."""
 
     def __init__(self, most: int) -> None:
         self._free = most

@@ -18,7 +18,7 @@ from hindsight_integrations.bank.context import BankContext, BankVerbs
 from hindsight_integrations.bank.entities import MAX_NAME, entity_named
 from hindsight_integrations.bank.unit_changes import stored_unit
 from hindsight_integrations.choices import choice
-from hindsight_integrations.errors import InvalidRequest, MemoryDamaged, StorageError
+from hindsight_integrations.errors import InvalidRequest, MemoryDamaged
 from hindsight_integrations.indexes.bank_view import BankView
 from hindsight_integrations.indexes.documents import DocumentItems, read_items
 from hindsight_integrations.indexes.neighbourhood import neighbourhood
@@ -436,20 +436,13 @@ def recalled_by_default(bank: BankContext) -> tuple[FactType, ...]:
 
 
 async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
-    """Recall from one state of the bank; repeat the recall if an index was rebuilt in the meantime.
-
-    A rebuild during the recall may make the result incomplete or cause an error.
-    """
+    """Recall from one consistent view of the bank; repeat the recall if a turn was extracted in the meantime."""
     async with bank.leased() as projection:
         while True:
-            view = await bank.current_view(projection)
-            try:
-                found = await recall(query, view, bank.view_services)
-            except StorageError:
-                if view.rebuilds == projection.rebuilds:
-                    raise
-                continue
-            if view.rebuilds == projection.rebuilds and not await _turns_extracted(bank, view, projection):
+            view, found = await bank.settled_read(
+                projection, lambda view: recall(query, view, bank.view_services)
+            )
+            if not await _turns_extracted(bank, view, projection):
                 return found
 
 

@@ -127,14 +127,8 @@ async def run_task(
 ) -> TaskRun:
     """Run a leased task. An exception from its handler is recorded as the task's failure.
 
-    If this call is cancelled, the handler is cancelled, the lease is released and the attempt is not counted.
-
-    Args:
-        task: the leased task.
-        handler: the handler that runs it.
-        services: services of the engine.
-        lasting: duration of the lease, which is renewed three times in that duration.
-        sleep: coroutine function that sleeps for a number of seconds.
+    If this call is cancelled, the handler is cancelled, the lease is released and the attempt is not counted. The lease is
+    renewed three times in its duration.
 
     Raises:
         EngineClosed: the engine was closed during the run; the lease will expire.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 from rich.progress import Progress
+from rich.table import Table
 
 from hindsight_integrations.cli.importing import Format, ImportedThread, ImportSource, read_source
 from hindsight_integrations.cli.show import (
@@ -31,6 +32,7 @@ from hindsight_integrations.cli.show import (
     output,
     plain,
     print_json,
+    print_line,
     reasons,
     recall_document,
     records_table,
@@ -200,7 +202,7 @@ def retain(
     with _open(path, model=model) as hindsight:
         result = _retain(hindsight.bank(bank), items, sizes)
     if new:
-        console.print(plain(f"created a new memory in {path}"), soft_wrap=True)
+        print_line(console, f"created a new memory in {path}")
     _print_retained(result, path)
     if result.failed:
         _, error = result.failed[0]
@@ -279,10 +281,7 @@ def _print_source(name: str, source: ImportSource) -> None:
         parts += [count(threads, "conversation")] if threads > 1 else []
         parts.append(count(source.messages, "message"))
     left_out = reasons(source.dropped)
-    output().print(
-        plain(f"{name}: {', '.join(parts)}" + (f" (left out: {left_out})" if left_out else "")),
-        soft_wrap=True,
-    )
+    print_line(output(), f"{name}: {', '.join(parts)}" + (f" (left out: {left_out})" if left_out else ""))
 
 
 def _print_retained(result: BulkResult, path: str) -> None:
@@ -299,16 +298,13 @@ def _print_retained(result: BulkResult, path: str) -> None:
         parts.append(f"dropped {dropped.total():,}: {reasons(dropped)}")
     parts += [f"{len(result.failed):,} of {len(result.items):,} parts failed"] if result.failed else []
     console = output()
-    console.print(plain("; ".join(parts)), soft_wrap=True)
+    print_line(console, "; ".join(parts))
     if waiting:
-        console.print(
-            plain(f"{count(waiting, 'passage')} queued for the model; extract with: {PROGRAM} work {path}"),
-            soft_wrap=True,
+        print_line(
+            console, f"{count(waiting, 'passage')} queued for the model; extract with: {PROGRAM} work {path}"
         )
     for index in result.behind:
-        console.print(
-            plain(f"the {index} index could not be written; see: {PROGRAM} doctor {path}"), soft_wrap=True
-        )
+        print_line(console, f"the {index} index could not be written; see: {PROGRAM} doctor {path}")
 
 
 @app.command()
@@ -349,7 +345,7 @@ def recall(
         return
     console = output()
     if explain:
-        console.print(plain(found.explain()), soft_wrap=True)
+        print_line(console, found.explain())
         return
     if not found.units:
         console.print("nothing found")
@@ -359,9 +355,9 @@ def recall(
         f"{memories(len(found.units))}, {found.tokens} tokens, confidence {found.confidence:.2f}", style="dim"
     )
     if found.damaged:
-        messages().print(
-            plain(f"{memories(len(found.damaged))} left out as damaged; see: {PROGRAM} doctor {path} --deep"),
-            soft_wrap=True,
+        print_line(
+            messages(),
+            f"{memories(len(found.damaged))} left out as damaged; see: {PROGRAM} doctor {path} --deep",
         )
 
 
@@ -435,11 +431,13 @@ def show(
         opened = hindsight.bank(bank, create=False)
         if identity is not None:
             _show_history(opened, identity, as_json=as_json)
+        elif what is What.UNITS:
+            _show_units(opened, limit, as_json=as_json)
         else:
-            _LISTINGS[what](opened, limit, as_json)
+            _show_rows(opened, what, limit, as_json=as_json)
 
 
-def _show_units(bank: MemoryBank, limit: int, as_json: bool) -> None:
+def _show_units(bank: MemoryBank, limit: int, *, as_json: bool) -> None:
     page = bank.units(limit=limit)
     if as_json:
         print_json(
@@ -449,39 +447,26 @@ def _show_units(bank: MemoryBank, limit: int, as_json: bool) -> None:
         _print_listing(units_table(page.units, page.items), len(page.units), page.total, "memories")
 
 
-def _show_records(bank: MemoryBank, limit: int, as_json: bool) -> None:
-    entries = bank.records.list()
-    if as_json:
-        print_json({"total": len(entries), "records": [record_row(entry) for entry in entries[:limit]]})
-    else:
-        _print_listing(records_table(entries[:limit]), limit, len(entries), "records")
-
-
-def _show_entities(bank: MemoryBank, limit: int, as_json: bool) -> None:
-    entities = bank.entities.list(limit=ALL)
-    if as_json:
-        print_json({"total": len(entities), "entities": entities[:limit]})
-    else:
-        _print_listing(entities_table(entities[:limit]), limit, len(entities), "entities")
-
-
-def _show_opinions(bank: MemoryBank, limit: int, as_json: bool) -> None:
-    opinions = bank.opinions.list()
-    if as_json:
-        print_json({"total": len(opinions), "opinions": opinions[:limit]})
-    else:
-        _print_listing(opinions_table(opinions[:limit]), limit, len(opinions), "opinions")
-
-
-_LISTINGS: Mapping[What, Callable[[MemoryBank, int, bool], None]] = {
-    What.UNITS: _show_units,
-    What.RECORDS: _show_records,
-    What.ENTITIES: _show_entities,
-    What.OPINIONS: _show_opinions,
+# For each kind but units: the function that reads all rows of a bank, the JSON form of a row, and the table.
+_LISTINGS: Mapping[
+    What, tuple[Callable[[MemoryBank], list[Any]], Callable[[Any], object], Callable[[Any], Table]]
+] = {
+    What.RECORDS: (lambda bank: bank.records.list(), record_row, records_table),
+    What.ENTITIES: (lambda bank: bank.entities.list(limit=ALL), lambda entity: entity, entities_table),
+    What.OPINIONS: (lambda bank: bank.opinions.list(), lambda opinion: opinion, opinions_table),
 }
 
 
-def _print_listing(shown: Any, listed: int, total: int, noun: str) -> None:  # noqa: ANN401 - a table
+def _show_rows(bank: MemoryBank, what: What, limit: int, *, as_json: bool) -> None:
+    read, row, rows_table = _LISTINGS[what]
+    rows = read(bank)
+    if as_json:
+        print_json({"total": len(rows), what.value: [row(each) for each in rows[:limit]]})
+    else:
+        _print_listing(rows_table(rows[:limit]), limit, len(rows), what.value)
+
+
+def _print_listing(shown: Table, listed: int, total: int, noun: str) -> None:
     console = output()
     if not total:
         console.print(f"no {noun}")
@@ -564,7 +549,7 @@ def forget(
             console.print(f"and {memories(len(foreseen.unit_ids) - len(units))} more")
         console.print(f"would erase: {_erased(foreseen.counts)}")
         if foreseen.names:
-            console.print(plain(f"names to be erased: {', '.join(foreseen.names)}"), soft_wrap=True)
+            print_line(console, f"names to be erased: {', '.join(foreseen.names)}")
         if foreseen.restored:
             console.print(f"would become valid again: {memories(len(foreseen.restored))}")
         if not yes and sys.stdin.isatty() and sys.stdout.isatty():
@@ -588,9 +573,9 @@ def _print_receipt(receipt: ForgetReceipt, path: str) -> None:
         )
     for copy in receipt.copies:
         state = "confirmed by" if copy.confirmed else "not confirmed yet by"
-        console.print(plain(f"{state} {copy.place} (holder {copy.holder})"), soft_wrap=True)
+        print_line(console, f"{state} {copy.place} (holder {copy.holder})")
     if not all(copy.confirmed for copy in receipt.copies):
-        console.print(plain(f"check again with: {PROGRAM} doctor {path}"), soft_wrap=True)
+        print_line(console, f"check again with: {PROGRAM} doctor {path}")
 
 
 @app.command("forget-holder")
@@ -633,7 +618,7 @@ def export_bank(
     """Write a bank to an archive file."""
     with _open(path, read_only=True) as hindsight:
         count = hindsight.bank(bank, create=False).archive.export(file)
-    output().print(plain(f"exported {memories(count)} to {file}"), soft_wrap=True)
+    print_line(output(), f"exported {memories(count)} to {file}")
 
 
 @app.command("import")
@@ -659,7 +644,7 @@ def import_bank(
         deque(read_archive(archive), maxlen=0)  # before creating a memory
     with _open(path) as hindsight:
         count = hindsight.bank(bank).archive.load(file)
-    output().print(plain(f"imported {memories(count)} into bank {bank} of {path}"), soft_wrap=True)
+    print_line(output(), f"imported {memories(count)} into bank {bank} of {path}")
 
 
 @app.command()
@@ -684,11 +669,11 @@ def move(
     with closing(Ledger.open(source)) as old, closing(Ledger.open(target)) as new:
         for header in old.banks():
             if new.create_bank(header.name).revision:
-                console.print(plain(f"{header.name}: already there"), soft_wrap=True)
+                print_line(console, f"{header.name}: already there")
                 continue
             with closing(old.archive.rows(header.name)) as rows:
                 moved = new.archive.restore(header.name, rows)
-            console.print(plain(f"{header.name}: {memories(moved)}"), soft_wrap=True)
+            print_line(console, f"{header.name}: {memories(moved)}")
 
 
 @app.command("migrate")
@@ -711,7 +696,7 @@ def migrate_schema(path: PathArgument) -> None:
         done = f"{migration.path} is up to date: schema {migration.after}"
     else:
         done = f"{migration.path}: migrated from schema {migration.before} to {migration.after}"
-    output().print(plain(done), soft_wrap=True)
+    print_line(output(), done)
 
 
 @app.command()
@@ -733,7 +718,7 @@ def tasks(
         return
     console.print(tasks_table(waiting))
     if retry:
-        console.print(plain(f"{count(due, 'task')} due now; run with: {PROGRAM} work {path}"), soft_wrap=True)
+        print_line(console, f"{count(due, 'task')} due now; run with: {PROGRAM} work {path}")
 
 
 @app.command("work")
@@ -768,19 +753,10 @@ async def work(
     concurrency: int | None = None,
     **opening: Any,  # noqa: ANN401 - of `open`
 ) -> bool:
-    """Run the waiting tasks of all banks and print the results.
+    """Run the waiting tasks of all banks and print the results; return whether all tasks succeeded.
 
-    On SIGTERM or Ctrl-C, unfinished tasks go back to the queue.
-
-    Args:
-        path: the memory's directory; or a database address, which means that tasks are run until the process is stopped.
-        console: where to print.
-        follow: also wait for tasks that are due later.
-        concurrency: number of tasks that run at the same time; None uses the settings.
-        opening: further arguments of `AsyncHindsight.open`.
-
-    Returns:
-        Whether all tasks succeeded.
+    With a database address, tasks are run until the process is stopped. On SIGTERM or Ctrl-C, unfinished tasks go back to
+    the queue.
 
     Raises:
         InvalidRequest: the directory contains no memory.
@@ -797,9 +773,7 @@ async def work(
         opening["config"] = replace(settings, concurrent_tasks=concurrency)
     if is_database(path):
         async with AsyncHindsight.open(path, worker=True, **opening) as hindsight:
-            console.print(
-                plain(f"working for {hindsight.place}; stop with Ctrl-C or SIGTERM"), soft_wrap=True
-            )
+            print_line(console, f"working for {hindsight.place}; stop with Ctrl-C or SIGTERM")
             with suppress(asyncio.CancelledError):
                 await asyncio.Event().wait()
         console.print("stopped; unfinished tasks stay queued")
@@ -811,11 +785,9 @@ async def work(
     if tasks.waiting:
         console.print(f"{count(tasks.waiting, 'task')} waiting, {due_words(tasks.next_due)}")
     if tasks.dead:
-        console.print(
-            plain(
-                f"{count(tasks.dead, 'task')} abandoned; list them, or --retry, with: {PROGRAM} tasks {path}"
-            ),
-            soft_wrap=True,
+        print_line(
+            console,
+            f"{count(tasks.dead, 'task')} abandoned; list them, or --retry, with: {PROGRAM} tasks {path}",
         )
     return not settled.failed
 
@@ -901,7 +873,7 @@ def _server_installed() -> Iterator[None]:
 
 
 def _print_address(path: str, address: str) -> None:
-    output().print(plain(f"serving {path} at {address}; stop with Ctrl-C or SIGTERM"), soft_wrap=True)
+    print_line(output(), f"serving {path} at {address}; stop with Ctrl-C or SIGTERM")
 
 
 @app.command()
@@ -965,10 +937,8 @@ def inspect(
     console = output()
 
     def opened(address: str) -> None:
-        console.print(
-            plain(f"inspecting {path}{'' if write else ', read-only'}; stop with Ctrl-C"), soft_wrap=True
-        )
-        console.print(plain(address), soft_wrap=True)
+        print_line(console, f"inspecting {path}{'' if write else ', read-only'}; stop with Ctrl-C")
+        print_line(console, address)
         if browser:
             webbrowser.open(address)
 

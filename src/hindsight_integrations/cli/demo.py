@@ -180,12 +180,6 @@ def _recordings() -> Path:
 def play(console: Console, model: MeteredModel, folder: Path, config: HindsightConfig | None = None) -> None:
     """Play all scenes.
 
-    Args:
-        console: where to print.
-        model: the language model.
-        folder: the memory's directory.
-        config: storage and local models; None reads the environment.
-
     Raises:
         DemoOutOfDate: a request has no recorded answer.
     """
@@ -376,11 +370,7 @@ class _Demo:
     def ask(self, day: str, question: str, *, forgetful: bool = False, records: bool = False) -> RecallResult:
         """Ask the assistant in a new conversation on this day.
 
-        Args:
-            day: day of the conversation.
-            question: the user's question.
-            forgetful: whether to show the answer without memory too.
-            records: whether to recall exact totals of records too.
+        With `forgetful`, the answer without memory is shown too. With `records`, exact totals of records are recalled.
         """
         self.clock.set(_day(day))
         self.speak(USER, question)

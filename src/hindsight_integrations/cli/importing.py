@@ -81,13 +81,9 @@ class ImportSource:
 def read_source(
     data: bytes, name: str, *, forced: Format | None = None, day_first: bool | None = None
 ) -> ImportSource:
-    """Read the content of a file in the given or detected format.
+    """Read the content of a file in the given or detected format; `name` is used in errors.
 
-    Args:
-        data: the file's bytes.
-        name: the file's name, for errors.
-        forced: the format; None detects it.
-        day_first: whether dates of a WhatsApp export start with the day; None infers it from the dates.
+    If `day_first` is None, the order of dates in a WhatsApp export is inferred from the dates.
 
     Raises:
         InvalidRequest: the file is empty, not text, or invalid in its format.

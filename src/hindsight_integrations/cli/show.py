@@ -65,6 +65,11 @@ def plain(text: object, style: str = "") -> Text:
     return Text(clean(str(text)), style=style, overflow="fold")
 
 
+def print_line(console: Console, text: str) -> None:
+    """Print cleaned text without breaking lines, so that paths and commands can be copied."""
+    console.print(plain(text), soft_wrap=True)
+
+
 def print_json(document: object) -> None:
     """Print a JSON document to standard output, with times in ISO 8601."""
     from pydantic_core import to_jsonable_python
@@ -75,12 +80,7 @@ def print_json(document: object) -> None:
 
 
 def table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """Create an empty table without borders, whose cells wrap.
-
-    Args:
-        columns: the headings.
-        right: headings of the right-aligned columns.
-    """
+    """Create an empty table without borders, whose cells wrap."""
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in columns:
         made.add_column(column, overflow="fold", justify="right" if column in right else "left")
@@ -214,14 +214,7 @@ def opinions_table(opinions: Iterable[Opinion]) -> Table:
 def show_unit_history(
     unit: MemoryUnit, events: Sequence[ValidityEvent], texts: dict[str, str], console: Console
 ) -> None:
-    """Print when a memory was closed or restored, and which memory caused it.
-
-    Args:
-        unit: the memory.
-        events: its events, oldest first.
-        texts: texts of the memories that closed or restored it, by id.
-        console: where to print.
-    """
+    """Print when a memory was closed or restored, and which memory caused it (its text by id is in `texts`)."""
     console.print(units_table([unit]))
     if not events:
         console.print("\nIt has been valid since it was mentioned.")

@@ -96,14 +96,7 @@ class Health(Displayed):
 
 
 def bank_health(services: Services, names: Mapping[str, str], banks: OpenBanks, tasks: TaskHealth) -> Health:
-    """Build the health report without reading all memories.
-
-    Args:
-        services: services of the engine.
-        names: name of the storage backend by role.
-        banks: the engine's open banks.
-        tasks: the state of the tasks.
-    """
+    """Build the health report without reading all memories."""
     ledger, opened = services.ledger, banks.projections()
     headers = ledger.banks()
     return Health(
@@ -124,13 +117,7 @@ def bank_health(services: Services, names: Mapping[str, str], banks: OpenBanks, 
 
 
 def task_health(services: Services, *, working: bool, last_failure: str) -> TaskHealth:
-    """Build the report of the background tasks.
-
-    Args:
-        services: services of the engine.
-        working: whether the engine's own worker is running.
-        last_failure: the worker's latest failure.
-    """
+    """Build the report of the background tasks."""
     counts = services.ledger.tasks.counts()
     return TaskHealth(
         worker=services.worker,

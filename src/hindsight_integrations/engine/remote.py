@@ -219,11 +219,7 @@ JSON: Final = {"Content-Type": "application/json"}
 
 
 class Again(Exception):
-    """The server did not run the call, which can be sent again.
-
-    Args:
-        retry_after: seconds to wait, as requested by the server's Retry-After header.
-    """
+    """The server did not run the call, which can be sent again. `retry_after` is the value of the Retry-After header."""
 
     def __init__(self, retry_after: str | None = None) -> None:
         self._retry_after = retry_after

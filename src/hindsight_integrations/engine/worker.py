@@ -114,12 +114,7 @@ class Outage:
         self.failures, self.until = 0, 0.0
 
     def may_ask(self, now: float, *, asking: bool) -> bool:
-        """Return whether another call may be made.
-
-        Args:
-            now: the current time.
-            asking: whether a call is running.
-        """
+        """Return whether another call may be made."""
         return not self.failures or (now >= self.until and not asking)
 
 
@@ -295,10 +290,6 @@ class Worker:
     """Runs a `Draining` on its own thread and event loop until it is stopped.
 
     It refers to the engine's services but not to the engine, so that an unreferenced engine is collected and ends its worker.
-
-    Args:
-        services: services of the engine; writes through their workers do not wake the worker.
-        banks: the engine's open banks.
     """
 
     def __init__(self, services: Services, banks: OpenBanks) -> None:

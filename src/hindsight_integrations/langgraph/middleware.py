@@ -280,12 +280,7 @@ class Recalled(str):
 
 
 def summarised(before: Sequence[BaseMessage], now: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return the messages that a new summary has replaced; empty if there is no new summary.
-
-    Args:
-        before: the state's messages earlier in the run; empty at its start.
-        now: the state's messages now.
-    """
+    """Return the messages that a new summary has replaced; empty if there is no new summary."""
     known, left = {message.id for message in before}, {message.id for message in now}
     if not any(is_summary(message) and message.id not in known for message in now):
         return []

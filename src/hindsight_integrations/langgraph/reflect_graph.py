@@ -331,11 +331,8 @@ class ReflectNodes:
     ) -> MemoryNode:
         """Create a node that runs one stage.
 
-        Args:
-            name: the node's name.
-            stage: the stage to run.
-            update: function of (the stage's result, the bank's name) that returns the state update.
-            missing: what the run continues without if memory fails; empty if the run must then fail.
+        `update` takes the stage's result and the bank's name. `missing` says what the run continues without if memory fails; if
+        it is empty, the run fails.
         """
         on_error = self.on_error if missing else OnError.RAISE
         lost: Update = {"answered": {}, "moves": None, "approved": []}

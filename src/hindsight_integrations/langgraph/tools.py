@@ -386,14 +386,7 @@ def check_alone(call: ToolCall) -> None:
 def approval_request(
     memory_id: str, units: list[MemoryUnit], receipt: ForgetReceipt, problem: str
 ) -> dict[str, Any]:
-    """Build the approval request: LangChain's HITLRequest plus the dry run.
-
-    Args:
-        memory_id: the memory to erase.
-        units: all units that would be erased.
-        receipt: the dry run's receipt.
-        problem: the reason for repeating the request; empty the first time.
-    """
+    """Build the approval request: LangChain's HITLRequest plus the dry run."""
     listed = "\n".join(f"- {unit.text}" for unit in units)
     description = f"Erase for good, from memory and its files:\n{listed}"
     request = {

@@ -270,11 +270,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
             await self.bank.tasks.settle()
 
     async def _follow(self, end: Callable[[list[ChatMessage]], int]) -> None:
-        """Retain the chat's new messages and invalidate memories of discarded ones.
-
-        Args:
-            end: function that returns how many of the chat's messages to use.
-        """
+        """Retain the chat's new messages and invalidate memories of discarded ones."""
         on_error = OnError(self.on_error)
         missing = "the turn is not retained"
         remedy = "The next turn of the chat retains it too."

@@ -229,12 +229,7 @@ MessageStep = list[ChatMessage]
 
 
 def message_tokens(message: ChatMessage, count: Count) -> int:
-    """Count a message's tokens: text, reasoning, tool calls with arguments, additional_kwargs and non-text blocks.
-
-    Args:
-        message: a message of any role.
-        count: counts the tokens of a text.
-    """
+    """Count a message's tokens: text, reasoning, tool calls with arguments, additional_kwargs and non-text blocks."""
     texts = [_text(block) for block in message.blocks]
     if message.additional_kwargs:
         texts.append(str(message.additional_kwargs))
@@ -254,11 +249,6 @@ def fitting(messages: Sequence[ChatMessage], limit: int, count: Count) -> list[C
     kept only if the whole chat fits. Tool calls without results and results without calls are dropped, because model
     services reject them. If the newest turn alone is too long, its user message is kept with as many of its newest
     steps as fit, but at least one.
-
-    Args:
-        messages: the whole history, oldest first.
-        limit: maximum tokens.
-        count: counts the tokens of a text.
     """
     front, turns = _divided(messages)
     left = limit - messages_tokens(front, count)

@@ -25,15 +25,10 @@ def as_nodes(
     keys: Collection[str] | None = None,
     order: ResultOrder = ResultOrder.RANK,
 ) -> list[NodeWithScore]:
-    """Convert recalled memories to nodes, in the given order.
+    """Convert recalled memories to nodes, in the given order, with these metadata keys (None: all).
 
     LlamaIndex components sort by score. In rank order scores are therefore made non-increasing; in time order each node
     keeps its own score.
-
-    Args:
-        units: the recalled memories.
-        keys: metadata keys to include; None means all.
-        order: the order of `units`.
     """
     scores = [float(recalled.score) for recalled in units]
     if order is ResultOrder.RANK:
@@ -47,11 +42,6 @@ def as_node(
     """Convert a memory to a node. LLMs see its text and date, embedding models its text only.
 
     Only the score depends on the query, because LlamaIndex's fusion identifies nodes by a hash of text and metadata.
-
-    Args:
-        recalled: the memory.
-        score: the node's score; None means the memory's own.
-        keys: metadata keys to include; None means all.
     """
     unit = recalled.unit
     metadata = {key: value for key, value in plain_metadata(recalled).items() if keys is None or key in keys}
@@ -67,13 +57,7 @@ def as_node(
 
 
 def table_node(table: RecordDigest, *, score: float, keys: Collection[str] | None = None) -> NodeWithScore:
-    """Convert a record table to a node; LLMs and embedding models see its text only.
-
-    Args:
-        table: the recalled table.
-        score: the node's score.
-        keys: metadata keys to include; None means all.
-    """
+    """Convert a record table to a node; LLMs and embedding models see its text only."""
     metadata = {key: value for key, value in table.metadata.items() if keys is None or key in keys}
     node = TextNode(
         id_=table.id,

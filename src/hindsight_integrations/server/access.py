@@ -64,9 +64,7 @@ ALL_BANKS = Access(("*",))
 class Tokens:
     """The tokens of a server. Their hashes are compared, so that the time of a check reveals nothing about the tokens.
 
-    Args:
-        tokens: the banks that each token gives access to.
-        remedy: what the error tells a client whose token is missing or unknown.
+    `remedy` tells a client what to do whose token is missing or unknown.
     """
 
     def __init__(
