@@ -276,15 +276,7 @@ async def aimport_langmem(
     bank_of: BankOfNamespace | None = None,
     dry_run: bool = False,
 ) -> ImportReport:
-    """Import langmem's memories, asynchronously; see `import_langmem`.
-
-    Args:
-        store: the store that langmem writes to; its async methods are used.
-        memory: an engine or a bank.
-        namespace: prefix of the namespaces to import.
-        bank_of: function from a namespace to a bank's name.
-        dry_run: report what would be imported, and write nothing.
-    """
+    """Import langmem's memories with the store's async methods; arguments and errors are those of `import_langmem`."""
     checked_memory(memory)
     found: list[MigratedMemory | LeftOut] = []
     page, bank = None, _bank_of(memory, bank_of)
@@ -319,15 +311,15 @@ def langmem_record(item: StoredItem, bank_of: BankOfNamespace) -> MigratedMemory
         "namespace": "/".join(namespace),
         "key": item.key,
         **({"kind": kind} if isinstance(kind, str) else {}),
-        **_created(item),
+        **_created(item.created_at),
     }
     return MigratedMemory(
         name, bank, text, moment(item.updated_at) or moment(item.created_at), metadata=metadata
     )
 
 
-def _created(item: StoredItem) -> dict[str, str]:
-    created = moment(item.created_at)
+def _created(given: object) -> dict[str, str]:
+    created = moment(given)
     return {"created_at": created.isoformat()} if created else {}
 
 
@@ -381,14 +373,7 @@ def import_mem0(
 async def aimport_mem0(
     memories: Given, memory: Destination, *, bank_of: BankOfRecord | None = None, dry_run: bool = False
 ) -> ImportReport:
-    """Import mem0's memories, asynchronously; see `import_mem0`.
-
-    Args:
-        memories: the result of `get_all`, or a file with it.
-        memory: an engine or a bank.
-        bank_of: function from a record to a bank's name, or to None to skip it.
-        dry_run: report what would be imported, and write nothing.
-    """
+    """Import mem0's memories, asynchronously; arguments and errors are those of `import_mem0`."""
     checked_memory(memory)
     return await aimport_records(mem0_records(memories, memory, bank_of), memory, dry_run=dry_run)
 
@@ -437,12 +422,11 @@ def mem0_record(given: object, place: int, bank_of: BankOfRecord, now: datetime)
 
 def _metadata(given: Mapping[str, Any]) -> dict[str, Any]:
     own = given.get("metadata")
-    created = moment(given.get("created_at"))
     return {
         **(own if isinstance(own, Mapping) else {}),
         **{key: value for key, value in given.items() if key not in _OURS and value is not None},
         "source": "mem0",
-        **({"created_at": created.isoformat()} if created else {}),
+        **_created(given.get("created_at")),
     }
 
 

@@ -39,11 +39,6 @@ class _Serving:
     loop: asyncio.AbstractEventLoop
     stopping: asyncio.Event
 
-    def stop(self) -> None:
-        """Ask the loop to end, without waiting for it; can be called from any thread."""
-        with suppress(RuntimeError):  # it has already ended
-            self.loop.call_soon_threadsafe(self.stopping.set)
-
 
 class OwnLoop:
     """An event loop on its own thread that runs coroutines for callers on other threads.
@@ -95,7 +90,8 @@ class OwnLoop:
         Can be called again, also after an interrupt. Close the engine first, so that an abandoned call cannot write.
         """
         if self._thread.is_alive():  # False in a forked child, where the thread does not exist
-            self._serving.stop()
+            with suppress(RuntimeError):  # the loop has already ended
+                self._serving.loop.call_soon_threadsafe(self._serving.stopping.set)
             self._thread.join(LONGEST_STOP)
 
 

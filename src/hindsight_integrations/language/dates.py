@@ -42,11 +42,7 @@ def event_time(
 ) -> Interval | None:
     """Return when the event in a statement happened or will happen, or None if the statement does not say.
 
-    Args:
-        statement: the statement's text.
-        reference: when the statement was made (aware).
-        dates: time zone, order of numeric dates, and first day of the week.
-        languages: its possible languages, the likeliest first.
+    The arguments are those of `question_time`.
     """
     window = _first_found(find_event_time, statement, reference, dates, languages)
     return window.interval if window else None

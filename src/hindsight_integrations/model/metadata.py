@@ -189,14 +189,13 @@ def _one_of(values: Sequence[Any]) -> Callable[[Any], bool]:
         if isinstance(own, str):
             return own in texts or (bool(numbers) and number_of(own) in numbers)
         if _is_list(own):
-            return any(_same_list(own, other) for other in lists)
+            return any(
+                len(own) == len(other) and all(_one_of([b])(a) for a, b in zip(own, other, strict=True))
+                for other in lists
+            )
         return own in numbers or own in numeric_texts
 
     return among
-
-
-def _same_list(own: Sequence[MetadataScalar], other: Sequence[MetadataScalar]) -> bool:
-    return len(own) == len(other) and all(_one_of([b])(a) for a, b in zip(own, other, strict=True))
 
 
 def _holds(values: Sequence[Any], operator: MetadataOperator) -> Callable[[Any], bool]:

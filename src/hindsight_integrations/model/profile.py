@@ -74,9 +74,18 @@ class BankProfile:
     bias_strength: float = MIDDLE
 
     def __post_init__(self) -> None:
-        for name, text in (("name", self.name), ("background", self.background)):
-            _check_text(text, name)
-        _check_character(self.disposition)
+        texts: dict[str, object] = {"name": self.name, "background": self.background}
+        for name, text in texts.items():
+            if not isinstance(text, str):
+                reason = f"must be a string, not {type(text).__name__}"
+                raise InvalidRequest(f"profile.{name}", reason, 'Pass a str; "" means none.')
+        character: object = self.disposition
+        if not isinstance(character, Disposition | BigFive):
+            raise InvalidRequest(
+                "profile.disposition",
+                f"{type(character).__name__} is not a disposition",
+                "Pass a Disposition or a BigFive.",
+            )
         object.__setattr__(self, "bias_strength", _share(self.bias_strength, "bias_strength"))
 
 
@@ -97,22 +106,6 @@ class ProfileChange:
     effective_at: datetime
     recorded_at: datetime
     reason: str
-
-
-def _check_text(text: object, name: str) -> None:
-    if not isinstance(text, str):
-        raise InvalidRequest(
-            f"profile.{name}", f"must be a string, not {type(text).__name__}", 'Pass a str; "" means none.'
-        )
-
-
-def _check_character(given: object) -> None:
-    if not isinstance(given, Disposition | BigFive):
-        raise InvalidRequest(
-            "profile.disposition",
-            f"{type(given).__name__} is not a disposition",
-            "Pass a Disposition or a BigFive.",
-        )
 
 
 def _level(given: object, name: str) -> int:

@@ -306,7 +306,10 @@ class RecordedModel:
         tokens = (recording.tokens_in, recording.tokens_out)
         if not problem:
             try:
-                output = _validated(prompt.schema, recording)
+                if isinstance(recording.answer, dict):
+                    output = prompt.schema.model_validate(recording.answer)
+                else:
+                    output = prompt.schema.model_validate_json(text)
             except ValidationError as error:
                 problem = answer_problem(error)
                 if isinstance(recording.answer, dict) and recording.schema_hash != schema_hash(prompt.schema):
@@ -328,12 +331,6 @@ def _found_or_requested(path: Path, prompt: Prompt[T]) -> Recording | MissingAns
     except OSError as error:
         reason += f", and its file could not be written ({error.strerror})"
     return MissingAnswer(path, prompt.name, _beginning(prompt), reason)
-
-
-def _validated(schema: type[T], recording: Recording) -> T:
-    if isinstance(recording.answer, dict):
-        return schema.model_validate(recording.answer)
-    return schema.model_validate_json(recording.text)
 
 
 def _beginning(prompt: Prompt[T]) -> str:

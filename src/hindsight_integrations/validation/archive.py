@@ -123,16 +123,14 @@ class _BigFive(_Strict):
     neuroticism: _Share
 
 
-def _kind_of_character(value: object) -> str:
-    return "big five" if isinstance(value, Mapping) and "openness" in value else "one to five"
-
-
 class _Profile(_Strict):
     name: _Text
     background: _Text
     disposition: Annotated[
         Annotated[_Disposition, Tag("one to five")] | Annotated[_BigFive, Tag("big five")],
-        Discriminator(_kind_of_character),
+        Discriminator(
+            lambda value: "big five" if isinstance(value, Mapping) and "openness" in value else "one to five"
+        ),
     ]
     bias_strength: _Share
 

@@ -81,7 +81,9 @@ def documents_of(nodes: Sequence[Any]) -> list[Document]:
     for position, node in enumerate(nodes):
         if not is_node(node):
             raise InvalidRequest("content", f"{shown(node)} is not a node", "Pass either nodes or messages.")
-        _check_text(node, position)
+        if not _text(node).strip():
+            reason = f"node {position} ({type(node).__name__}) has no text"
+            raise InvalidRequest("content", reason, "Pass Documents and nodes with text.")
         _check_neighbours(node, here)
         sources.setdefault(_source_id(node), []).append(node)
     return [_document(name, parts) for name, parts in sources.items()]
@@ -134,14 +136,6 @@ def _by_place(nodes: Sequence[Any]) -> str:
 def _source_id(node: Any) -> str:  # noqa: ANN401 - LlamaIndex's, which is not imported
     source = getattr(node, "source_node", None)
     return str(node.node_id if source is None else source.node_id)
-
-
-def _check_text(node: Any, position: int) -> None:  # noqa: ANN401
-    if not _text(node).strip():
-        kind = type(node).__name__
-        raise InvalidRequest(
-            "content", f"node {position} ({kind}) has no text", "Pass Documents and nodes with text."
-        )
 
 
 def _check_neighbours(node: Any, here: set[str]) -> None:  # noqa: ANN401

@@ -319,14 +319,14 @@ def find_event_time(
     for sentence in _SENTENCE.finditer(past.text):
         for scope, start, end in _clauses(past, sentence):
             for reading in _readings(scope, sentence[0], start, end):
-                told = _told(reading, scope, sentence)
-                window = None if told is None or told.open_ended else _window(text, told, scope, zone)
+                event = _in_tense(reading, scope, sentence)
+                window = None if event is None or event.open_ended else _window(text, event, scope, zone)
                 if window and not is_in_quoted_title(text[:READ_CHARACTERS], window):
                     return window
     return None
 
 
-def _told(reading: Reading, scope: Scope, sentence: re.Match[str]) -> Reading | None:
+def _in_tense(reading: Reading, scope: Scope, sentence: re.Match[str]) -> Reading | None:
     """Resolve a statement's time to the past or the future by the statement's verb; return None if that is ambiguous.
 
     Args:
