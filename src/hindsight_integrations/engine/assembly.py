@@ -25,7 +25,7 @@ from hindsight_integrations.config import (
 from hindsight_integrations.engine.engine import Engine, Storage
 from hindsight_integrations.engine.remote import Connection, RemoteEngine
 from hindsight_integrations.errors import InvalidRequest, MissingDependency, is_database, shown
-from hindsight_integrations.indexes.bank_vectors import ScoringVectorIndex
+from hindsight_integrations.indexes.bank_view import ScoringVectorIndex
 from hindsight_integrations.indexes.projection import Indexes
 from hindsight_integrations.indexes.protocols import VectorIndex
 from hindsight_integrations.language.packs import languages_of

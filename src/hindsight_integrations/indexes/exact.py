@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -176,17 +177,10 @@ def _shortlist(rough: FloatArray, limit: int) -> IntArray:
 FIRST_CAPACITY = 1024
 
 
-class ExactVectorIndex:
-    """A VectorIndex and VectorScorer over one float32 matrix in memory; its watermark starts at None.
+class _ExactIndex(ABC):
+    """The members that both exact indexes have in common."""
 
-    Searches take no lock: the writer publishes a new pair of views in one assignment. Ids in ascending order
-    are appended at amortised cost; replacing or removing copies the matrix once per call.
-    """
-
-    def __init__(self, bank: str = "") -> None:
-        self._bank = bank
-        self._watermark: Watermark | None = None
-        self._rows = self._store = no_rows()
+    _watermark: Watermark | None = None
 
     @property
     def watermark(self) -> Watermark | None:
@@ -200,8 +194,31 @@ class ExactVectorIndex:
 
     @property
     def keeps_removed(self) -> bool:
-        """False: it has no files."""
+        """False: removed vectors do not stay in files after `advance`."""
         return False
+
+    def load(self) -> None:  # noqa: B027 - there is nothing to load
+        """Do nothing: the vectors can be searched at once."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Remove everything, including the watermark."""
+
+    def discard(self) -> None:
+        """Same as `clear`."""
+        self.clear()
+
+
+class ExactVectorIndex(_ExactIndex):
+    """A VectorIndex and VectorScorer over one float32 matrix in memory; its watermark starts at None.
+
+    Searches take no lock: the writer publishes a new pair of views in one assignment. Ids in ascending order
+    are appended at amortised cost; replacing or removing copies the matrix once per call.
+    """
+
+    def __init__(self, bank: str = "") -> None:
+        self._bank = bank
+        self._rows = self._store = no_rows()
 
     @property
     def rows(self) -> Rows:
@@ -234,9 +251,6 @@ class ExactVectorIndex:
         """Set the watermark, for the lifetime of the process."""
         self._watermark = mark
 
-    def load(self) -> None:
-        """Do nothing: the vectors can be searched at once."""
-
     def count(self) -> int:
         """Return the number of vectors."""
         return len(self._rows.ids)
@@ -257,10 +271,6 @@ class ExactVectorIndex:
         """Remove everything, including the watermark."""
         self._watermark = None
         self._publish(no_rows())
-
-    def discard(self) -> None:
-        """Same as `clear`."""
-        self.clear()
 
     def close(self) -> None:
         """Release the matrix."""
@@ -520,7 +530,7 @@ class _SearchedRows:
     tail: Rows
 
 
-class MappedVectorIndex:
+class MappedVectorIndex(_ExactIndex):
     """A VectorIndex and VectorScorer whose vectors are memory-mapped from a file.
 
     New vectors stay in memory until there are enough to write, so the watermark on disk may lag behind; after
@@ -533,7 +543,6 @@ class MappedVectorIndex:
         self._file, self._bank, self._tail_rows = file, bank, tail_rows
         self._tail = ExactVectorIndex(bank)
         self._stored = no_rows()
-        self._watermark: Watermark | None = None
         self._recorded: Watermark | None = None  # the watermark in the file
         self._ahead = False  # whether the file contains commits after its watermark
         self._unclean = False  # whether the file contains removed vectors
@@ -545,21 +554,6 @@ class MappedVectorIndex:
                 file.drop()
                 self._stored = no_rows()
         self._publish()
-
-    @property
-    def watermark(self) -> Watermark | None:
-        """The commit this index has reached; after opening, that of its file; None when new."""
-        return self._watermark
-
-    @property
-    def recorded(self) -> Watermark | None:
-        """See `watermark`."""
-        return self._watermark
-
-    @property
-    def keeps_removed(self) -> bool:
-        """False: `advance` rewrites the file without removed vectors."""
-        return False
 
     def upsert(self, ids: IntArray, vectors: Matrix) -> None:
         """Store vectors (n, dimension) under ids (n,), replacing existing ones; for a repeated id the last counts.
@@ -596,9 +590,6 @@ class MappedVectorIndex:
         if self._unclean or self._ahead or self._enough:
             self._store(mark)
 
-    def load(self) -> None:
-        """Do nothing: the vectors can be searched at once."""
-
     def count(self) -> int:
         """Return the number of vectors."""
         held = self._held
@@ -633,10 +624,6 @@ class MappedVectorIndex:
         self._forget()
         with self._files():
             self._file.drop()
-
-    def discard(self) -> None:
-        """Same as `clear`."""
-        self.clear()
 
     def close(self) -> None:
         """Release the mapping and the memory; the file stays."""

@@ -22,8 +22,13 @@ from hindsight_integrations.errors import (
     LedgerLost,
     StorageError,
 )
-from hindsight_integrations.indexes.bank_vectors import BankVectors, IndexState, ScoringVectorIndex
-from hindsight_integrations.indexes.bank_view import EXACT_LIMIT, BankView
+from hindsight_integrations.indexes.bank_view import (
+    EXACT_LIMIT,
+    BankVectors,
+    BankView,
+    IndexState,
+    ScoringVectorIndex,
+)
 from hindsight_integrations.indexes.columns import (
     ARRAYS,
     Codes,
