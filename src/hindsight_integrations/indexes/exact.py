@@ -291,7 +291,6 @@ class ExactVectorIndex(_ExactIndex):
 
 
 def _grown(rows: Rows, capacity: int, dimension: int) -> Rows:
-    """Copy the rows into a buffer with room for `capacity` rows."""
     store = Rows(np.empty(capacity, np.int64), np.empty((capacity, dimension), np.float32))
     if used := len(rows.ids):
         store.ids[:used] = rows.ids
@@ -308,7 +307,6 @@ def _last_of_each(ids: IntArray, vectors: Matrix) -> tuple[IntArray, Matrix]:
 
 
 def _merged(rows: Rows, ids: IntArray, vectors: Matrix) -> Rows:
-    """Merge two sets of rows without common ids, by ascending id."""
     if len(rows.ids) == 0:
         return _grown(Rows(ids, vectors), len(ids), vectors.shape[1])
     together = np.concatenate((rows.ids, ids))
@@ -488,7 +486,6 @@ class VectorFile:
 
 
 def _checksums(part: Part) -> tuple[int, int]:
-    """Return the CRC-32 of all ids and of sampled vectors."""
     ids, vectors = part
     places = np.linspace(0, len(vectors) - 1, min(SAMPLE, len(vectors))).astype(np.int64)
     return crc32(_raw(ids)), crc32(_raw(vectors[places]))
@@ -707,7 +704,6 @@ class MappedVectorIndex(_ExactIndex):
 
 
 def _joined(lists: Sequence[Hits], limit: int) -> Hits:
-    """Merge ranked lists with distinct ids."""
     ids, scores = (np.concatenate([getattr(hits, name) for hits in lists]) for name in ("ids", "scores"))
     return ranked(ids, scores, limit)
 

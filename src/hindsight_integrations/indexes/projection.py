@@ -898,7 +898,6 @@ class BankProjection:
         return Ahead(self._mark.generation, self._mark.revision, int(self._hub_degree), self._graph.awake)
 
     def _follow(self, feed: Feed) -> None:
-        """Update everything to the feed's revision."""
         self._check_history(feed)
         for follower in self._followers:
             follower.follow(feed)
