@@ -1,4 +1,4 @@
-"""Lazy imports: a package imports a module when one of its public names is first used."""
+"""Work with optional packages: import a module when one of its names is first used, and recognise their objects."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ from collections.abc import Collection, Mapping
 from importlib import import_module
 
 from hindsight_integrations.errors import MissingDependency
+
+
+def inherits(value: object, package: str, name: str) -> bool:
+    """Return whether a value is an instance of a class, without importing the class's package.
+
+    Args:
+        value: any value.
+        package: the package that defines the class, such as "llama_index".
+        name: the class's name.
+    """
+    kinds = type(value).__mro__
+    return any(kind.__name__ == name and kind.__module__.startswith(f"{package}.") for kind in kinds)
 
 
 def lazy_attribute(package: str, homes: Mapping[str, str], name: str) -> object:

@@ -25,6 +25,7 @@ from pydantic.errors import PydanticSchemaGenerationError
 
 from hindsight_integrations import errors
 from hindsight_integrations.errors import HindsightError, InvalidRequest, shown
+from hindsight_integrations.lazy import inherits
 from hindsight_integrations.validation.intake import documents_in, is_langchain_document
 from hindsight_integrations.validation.llamaindex_documents import as_dict, is_chat_message, is_node
 
@@ -114,7 +115,7 @@ def plain(value: Any, field: str) -> Any:  # noqa: ANN401, C901 - one case for e
 def _from_framework(value: Any, field: str) -> Any:  # noqa: ANN401 - a message, document, pydantic model or collection
     if is_chat_message(value):
         return plain(as_dict(value), field)
-    if _is_langchain_message(value):
+    if inherits(value, "langchain_core", "BaseMessage"):
         from langchain_core.messages import message_to_dict
 
         return {TAG: "message", "value": json.loads(json.dumps(message_to_dict(value), default=str))}
@@ -232,10 +233,3 @@ def _class(name: str) -> type[Any]:
     ):
         raise TypeError(name)
     return kind
-
-
-def _is_langchain_message(value: object) -> bool:
-    return any(
-        kind.__name__ == "BaseMessage" and kind.__module__.startswith("langchain_core.")
-        for kind in type(value).__mro__
-    )

@@ -54,11 +54,13 @@ class TestReader:
         commit(ledger, replace(writes, links=links))
         rows = ledger.units.row_ids(bank, ["u1", "u2", "u3", "u4"])
         asked = np.array([*rows.values(), 9999], np.int64)
-        semantic = ledger.units.link_counts(bank, asked, LINK_CODES[LinkType.SEMANTIC, None])
+        names, semantic = ledger.units.link_ends(bank, asked[-3:], asked, LINK_CODES[LinkType.SEMANTIC, None])
+        assert names == {rows["u3"]: "u3", rows["u4"]: "u4"}
         assert semantic == {rows["u1"]: 2, rows["u2"]: 1, rows["u3"]: 1}
-        temporal = ledger.units.link_counts(bank, asked, LINK_CODES[LinkType.TEMPORAL, None])
+        _, temporal = ledger.units.link_ends(bank, asked, asked, LINK_CODES[LinkType.TEMPORAL, None])
         assert temporal == {rows["u1"]: 1, rows["u3"]: 1}
-        assert ledger.units.link_counts(bank, asked[:0], LINK_CODES[LinkType.SEMANTIC, None]) == {}
+        nobody = asked[:0]
+        assert ledger.units.link_ends(bank, nobody, nobody, LINK_CODES[LinkType.SEMANTIC, None]) == ({}, {})
 
     def test_messages_are_known_exactly(self, ledger: Ledger, bank: str) -> None:
         """A message counts as retained only if thread, id and content all agree."""

@@ -157,7 +157,7 @@ def test_other_facts_keep_their_causes_when_an_opinion_is_dropped(
     context = bank.asynchronous._context
     rows = context.ledger.units.row_ids("mira", [missed, storm])
     places = np.array(sorted(rows.values()), np.int64)
-    counts = context.ledger.units.link_counts(
-        "mira", places, LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSED_BY]
+    _, counts = context.ledger.units.link_ends(
+        "mira", places, places, LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSED_BY]
     )
     assert counts == dict.fromkeys(rows.values(), 1)

@@ -11,8 +11,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 import pytest
@@ -23,7 +24,7 @@ from postgres_server import Databases
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.pool import PoolProxiedConnection
 
-from hindsight_integrations import BankCopy, Hindsight, HindsightConfig, Message
+from hindsight_integrations import BankCopy, ExtractedFact, Hindsight, HindsightConfig, Message
 from hindsight_integrations.config import KeywordBackend, StorageConfig
 from hindsight_integrations.errors import (
     BankForgotten,
@@ -35,6 +36,7 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.postgresql import PostgresDatabase, checked_address
+from hindsight_integrations.ledger.sql import SENT_LATER
 from hindsight_integrations.llamaindex import HindsightMemory
 from hindsight_integrations.model.clock import SystemClock
 from hindsight_integrations.testing.doubles import HashEmbedder
@@ -100,6 +102,24 @@ def again(call: Callable[[], T]) -> T:
         except LedgerUnreachable:
             continue
     return call()
+
+
+@contextmanager
+def round_trips() -> Iterator[list[str]]:
+    """Statements whose answer the block waits for, at any server; the others are sent together with the next one."""
+    waited: list[str] = []
+
+    def note(
+        _connection: object, _cursor: object, statement: str, _values: object, context: Any, *_: object
+    ) -> None:
+        if context.execution_options.get(SENT_LATER) is None:
+            waited.append(statement)
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", note)
+    try:
+        yield waited
+    finally:
+        sa.event.remove(sa.Engine, "before_cursor_execute", note)
 
 
 def files_with(folder: Path, word: str) -> list[Path]:
@@ -546,3 +566,44 @@ def test_a_memory_moves_to_a_database_and_back(address: str, tmp_path: Path) -> 
             engine.bank("alice").archive.export(exported)
             archives.append(exported.getvalue())
     assert archives[0] == archives[1]
+
+
+def test_a_turn_and_a_recall_wait_for_few_answers(process: Process) -> None:
+    """A turn of two facts takes at most 12 round trips to the server, a recall at most 4, including the check for changes."""
+    bank = process().bank("alice")
+
+    def say(number: int) -> None:
+        said = [f"Ann saw bird {number} at the river.", f"Bob baked cake {number} for the feast."]
+        messages = [
+            Message(text, "Ann", f"2025-03-0{number}T09:00", id=f"{number}.{text[:3]}") for text in said
+        ]
+        facts = [
+            ExtractedFact(what=text, sources=[message.id or ""])
+            for text, message in zip(said, messages, strict=True)
+        ]
+        bank.retain(messages, facts=facts)
+
+    for number in range(1, 5):
+        say(number)
+        assert bank.recall("Who saw a bird?").units
+    with round_trips() as turn:
+        say(5)
+    with round_trips() as recall:
+        assert bank.recall("Who baked a cake for the feast?").units
+    assert 5 < len(turn) <= 12, "\n\n".join(turn)
+    assert 1 < len(recall) <= 4, "\n\n".join(recall)
+
+
+def test_a_read_leaves_no_transaction_open(process: Process, address: str) -> None:
+    """Nothing waits for the end of a read's transaction, but the server receives it: it can remove deleted rows."""
+    bank = process().bank("alice")
+    bank.retain(LISBON)
+    idle = sa.text(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
+    )
+    engine = sa.create_engine(checked_address(address), isolation_level="AUTOCOMMIT", poolclass=sa.StaticPool)
+    with engine.connect() as watching:
+        for number in range(20):
+            assert bank.recall(f"Where does Alice live, question {number}?").units
+            # The server may not have read the last message yet.
+            assert any(watching.scalar(idle) == 0 for _ in range(1000))

@@ -50,14 +50,14 @@ def test_an_answer_the_check_accepts_is_one_call() -> None:
     model = Answers(Colour(name="blue"))
     answered = ask(model)
     assert answered.output == Colour(name="blue")
-    assert (answered.tries, answered.problem, len(model.asked)) == (1, "", 1)
+    assert (answered.usage.calls, answered.problem, len(model.asked)) == (1, "", 1)
 
 
 def test_a_refused_answer_is_shown_again_with_the_reason() -> None:
     model = Answers(Colour(name="red"), Colour(name="blue"))
     answered = ask(model)
     assert answered.output == Colour(name="blue")
-    assert (answered.tokens_in, answered.tokens_out, answered.tries) == (20, 2, 2)
+    assert (answered.usage.tokens_in, answered.usage.tokens_out, answered.usage.calls) == (20, 2, 2)
     *_, own, instruction = model.asked[1].messages
     assert (own.role, own.text) == (PromptRole.ASSISTANT, '{"name":"red"}')
     assert "red is not allowed" in instruction.text
@@ -67,7 +67,7 @@ def test_an_answer_refused_to_the_end_is_no_output_but_can_be_looked_at() -> Non
     model = Answers(Colour(name="red"))
     answered = ask(model)
     assert (answered.output, answered.last) == (None, Colour(name="red"))
-    assert (answered.problem, answered.tries) == ("red is not allowed", 1 + REPAIRS)
+    assert (answered.problem, answered.usage.calls) == ("red is not allowed", 1 + REPAIRS)
 
 
 def test_what_fitted_the_schema_once_is_kept_over_later_nonsense() -> None:

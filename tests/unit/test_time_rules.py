@@ -44,7 +44,7 @@ def language(pattern: str, build: Build) -> TimeRules:
         (r"la {unit}", meanings.which_unit, "which_unit", "which"),
         (r"hace {unit}", meanings.ago, "ago", "amount"),
         (r"hace {amount}", meanings.ago, "ago", "unit or short_unit"),
-        (r"(?P<d>[0-9]+)/(?P<m>[0-9]+)", meanings.day_first, "day_first", "y"),
+        (r"(?P<m>[0-9]+)/(?P<d>[0-9]+)", meanings.iso_day, "iso_day", "year"),
         (r"trimestre {ordinal}", meanings.quarter, "quarter", "tail or year"),
     ],
 )

@@ -13,9 +13,8 @@ from hindsight_integrations.errors import InvalidRequest, MissingDependency
 from hindsight_integrations.models import weights
 from hindsight_integrations.models.onnx import BGE_SMALL, MS_MARCO_MINILM_L12
 from hindsight_integrations.models.weights import (
-    HubWeights,
-    PackagedWeights,
     PinnedFile,
+    PinnedFiles,
     WeightsSpec,
     file_sha256,
     hub_file,
@@ -31,19 +30,17 @@ def sha256(content: bytes) -> str:
 
 def spec(package: str = "no_such_weights_package") -> WeightsSpec:
     return WeightsSpec(
-        name="tiny",
+        name="somebody/tiny",
+        revision="0123456789abcdef0123456789abcdef01234567",
         setting="EMBEDDER_PATH",
-        packaged=PackagedWeights(
-            package=package,
-            requirement="tiny-weights==1.0",
+        package=package,
+        requirement="tiny-weights==1.0",
+        packaged=PinnedFiles(
             model=PinnedFile("data/model.onnx", sha256(GRAPH)),
             tokenizer=PinnedFile("data/tokenizer.json", sha256(VOCABULARY)),
         ),
-        hub=HubWeights(
-            repository="somebody/tiny",
-            revision="0123456789abcdef0123456789abcdef01234567",
-            model=PinnedFile("onnx/model.onnx", sha256(GRAPH)),
-            tokenizer=PinnedFile("tokenizer.json", ""),
+        hub=PinnedFiles(
+            model=PinnedFile("onnx/model.onnx", sha256(GRAPH)), tokenizer=PinnedFile("tokenizer.json", "")
         ),
     )
 

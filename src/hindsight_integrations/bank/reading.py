@@ -29,7 +29,6 @@ from hindsight_integrations.model.metadata import GivenMetadata
 from hindsight_integrations.model.options import RECALL_DEFAULTS, RecallOptions, shows_options
 from hindsight_integrations.model.reflections import Reflection
 from hindsight_integrations.model.requests import (
-    RECALLED_BY_DEFAULT,
     Budget,
     GivenGroup,
     RecallQuery,
@@ -41,7 +40,7 @@ from hindsight_integrations.model.requests import (
 from hindsight_integrations.model.results import RecallResult, RetainResult, UnitPage, retained_values
 from hindsight_integrations.model.time import Window, as_utc
 from hindsight_integrations.model.turns import SourceTurn
-from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent
+from hindsight_integrations.model.units import TOLD_NETWORKS, FactType, MemoryUnit, ValidityEvent
 from hindsight_integrations.recall.listing import UnitFilter, find_page, place_of
 from hindsight_integrations.recall.pipeline import recall
 from hindsight_integrations.validation.arguments import (
@@ -433,7 +432,7 @@ def _budget(wanted: object, tokens: object, what: str) -> int:
 def recalled_by_default(bank: BankContext) -> tuple[FactType, ...]:
     """Return the fact types that are searched by default."""
     searchable = bank.services.config.observations.searchable
-    return tuple(FactType) if searchable else RECALLED_BY_DEFAULT
+    return tuple(FactType) if searchable else TOLD_NETWORKS
 
 
 async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:

@@ -29,7 +29,7 @@ from hindsight_integrations.model.reflections import (
     ReflectStep,
 )
 from hindsight_integrations.model.requests import ReflectQuery
-from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.model.results import RecallResult, Usage
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.relate_opinions import Relation
@@ -127,7 +127,7 @@ def plain_relations(relations: Relations) -> list[Plain]:
 
 def relations_from(rows: Iterable[Mapping[str, Any]], spent: Sequence[int]) -> Relations:
     """Convert rows back to relations; `spent` has the number of calls, prompt tokens and completion tokens."""
-    relations = Relations(calls=spent[0], tokens_in=spent[1], tokens_out=spent[2])
+    relations = Relations(usage=Usage(**dict(zip(COSTS, spent, strict=True))))
     for row in rows:
         pair = (row["new"], row["held"])
         relations.asked.add(pair)
@@ -420,7 +420,7 @@ class AsyncReflectStages(BankVerbs):
             **given,
             "moves": [plain_move(*each) for each in zip(numbers, assessed.formed.moves, strict=False)],
             "relations": plain_relations(relations),
-            "compared": [relations.calls, relations.tokens_in, relations.tokens_out],
+            "compared": [getattr(relations.usage, name) for name in COSTS],
         }
 
     @writes
@@ -459,7 +459,7 @@ class AsyncReflectStages(BankVerbs):
             opinions = [plain_change(number, each) for number, each in enumerate(formed.changes, 1)]
         else:
             opinions += [plain_move(*each) for each in zip(kept, formed.moves, strict=True)]
-        costs = {name: state.reflection[name] + getattr(formed, name) for name in COSTS}
+        costs = {name: state.reflection[name] + getattr(formed.usage, name) for name in COSTS}
         return {**state.reflection, "opinions": sorted(opinions, key=lambda each: each["number"]), **costs}
 
     def _answer(self, given: Mapping[str, Any], options: ReflectOptions) -> tuple[AnswerState, ReflectQuery]:

@@ -16,7 +16,7 @@ from langchain_core.runnables.config import set_config_context
 from langgraph.types import TracePolicy, omit_payload
 from langsmith import tracing_context
 
-from hindsight_integrations import InvalidRequest, RetainResult, Settled, tolerance
+from hindsight_integrations import InvalidRequest, Settled, tolerance
 from hindsight_integrations.choices import choice
 from hindsight_integrations.config import Extract
 from hindsight_integrations.langgraph.bank_finder import (

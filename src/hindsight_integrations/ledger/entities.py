@@ -23,8 +23,10 @@ from hindsight_integrations.ledger.rows import (
     At,
     CommitTarget,
     Reader,
+    Row,
     entity_from,
     entity_rows,
+    fetched,
     find_bank,
     is_not_observation,
     unit_rows,
@@ -372,12 +374,24 @@ _NEIGHBOURS = (
     .group_by(_ROWS.c.value, entities.c.bank, entities.c.id)
     .order_by(_ROWS.c.value, func.count().desc(), entities.c.id)
 )
-_OF_UNITS = (
+OF_UNITS = (
     select(mentions.c.unit, *_ENTITY)
     .join(entities, refers(mentions.c.entity, entities))
     .where(among(mentions.c.unit, "units"), unindexed(mentions.c.bank) == bindparam("bank"))
     .order_by(entities.c.name, entities.c.entity_id)
 )
+"""Selects the entities that units mention; see `by_unit`."""
+
+
+def by_unit(rows: Iterable[Row]) -> dict[int, list[Entity]]:
+    """Return the entities of each unit (by row id), sorted by name, from rows of OF_UNITS."""
+    mentioned: dict[int, list[Entity]] = defaultdict(list)
+    read: dict[int, Entity] = {}  # so that each entity is built only once
+    for unit, entity, *fields in rows:
+        if entity not in read:
+            read[entity] = entity_from(tuple(fields))
+        mentioned[unit].append(read[entity])
+    return dict(mentioned)
 
 
 class EntityReader(Reader):
@@ -456,16 +470,8 @@ class EntityReader(Reader):
 
     def of_units(self, bank: str, ids: IntArray) -> dict[int, list[Entity]]:
         """Return the entities that each unit (by row id) mentions, sorted by name; units without any are omitted."""
-        by_unit: dict[int, list[Entity]] = defaultdict(list)
-        read: dict[int, Entity] = {}  # so that each entity is built only once
         with self._at(bank) as (connection, row):
-            values = {"bank": row, "units": ids.tolist()}
-            for mention in connection.execute(_OF_UNITS, values).all():
-                unit, entity = mention[:2]
-                if entity not in read:
-                    read[entity] = entity_from(mention[2:])
-                by_unit[unit].append(read[entity])
-        return dict(by_unit)
+            return by_unit(fetched(connection, OF_UNITS, {"bank": row, "units": ids.tolist()}))
 
     def row_ids(self, bank: str, entity_ids: Sequence[str]) -> dict[str, int]:
         """Return the row ids of entities, which are also their ids in the graph."""

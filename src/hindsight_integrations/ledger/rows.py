@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
 from hindsight_integrations.errors import BankNotFound
-from hindsight_integrations.ledger.sql import Values, among, lenient_text, refers
+from hindsight_integrations.ledger.sql import Values, among, ask, lenient_text, refers
 from hindsight_integrations.ledger.tables import banks, entities, units
 from hindsight_integrations.ledger.values import BankHeader
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
@@ -149,13 +149,19 @@ def missing_bank(connection: Connection, name: str) -> BankNotFound:
 
 def fetched(connection: Connection, query: Executable, values: Values) -> list[Row]:
     """Return all rows of a select. Bytes that cannot be decoded are replaced, so that the text fails its checksum."""
+    return fetched_together(connection, (query, values))[0]
+
+
+def fetched_together(connection: Connection, *questions: tuple[Executable, Values]) -> list[list[Row]]:
+    """Return all rows of several independent selects, as `ask` and `fetched` do."""
     try:
-        return [tuple(row) for row in connection.execute(query, values).all()]
+        results = ask(connection, *questions)
     except DBAPIError as error:
         if not str(error.orig).startswith("Could not decode"):
             raise
-    with lenient_text(connection):
-        return [tuple(row) for row in connection.execute(query, values).all()]
+        with lenient_text(connection):
+            results = ask(connection, *questions)
+    return [[tuple(row) for row in rows] for rows in results]
 
 
 def unit_rows(connection: Connection, bank: int, unit_ids: Sequence[str]) -> dict[str, int]:

@@ -10,6 +10,7 @@ import numpy as np
 from sqlalchemy import Connection, Executable, bindparam, func, literal, select
 
 from hindsight_integrations.ledger.checksums import damaged_units, damaged_vectors, is_sound
+from hindsight_integrations.ledger.entities import OF_UNITS, by_unit
 from hindsight_integrations.ledger.records import records_of
 from hindsight_integrations.ledger.rows import (
     SEALED,
@@ -19,11 +20,13 @@ from hindsight_integrations.ledger.rows import (
     Row,
     event_from,
     fetched,
+    fetched_together,
     unit_from,
     unit_rows,
 )
 from hindsight_integrations.ledger.sql import (
     among,
+    ask,
     is_at_place,
     place_list,
     place_values,
@@ -42,6 +45,7 @@ from hindsight_integrations.ledger.tables import (
 )
 from hindsight_integrations.ledger.values import StoredDocument
 from hindsight_integrations.model.arrays import IntArray, Vector
+from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.time import from_micros
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, Place
@@ -163,6 +167,21 @@ class UnitReader(Reader):
         with self._at(bank) as (connection, row):
             return sound_units(connection, bank, row, ids)
 
+    def get_with_entities(
+        self, bank: str, ids: IntArray, mentioning: IntArray
+    ) -> tuple[dict[int, MemoryUnit], dict[int, list[Entity]]]:
+        """Return the units `ids`, as `get` does, and the entities that the units `mentioning` mention, sorted by name.
+
+        Both are read in one round trip on PostgreSQL, records of units in a second one.
+        """
+        with self._at(bank) as (connection, row):
+            stored, mentioned = fetched_together(
+                connection,
+                (_UNITS, {"bank": row, "ids": ids.tolist()}),
+                (OF_UNITS, {"bank": row, "units": mentioning.tolist()}),
+            )
+            return _sound(connection, bank, row, stored), by_unit(mentioned)
+
     def damaged(self, bank: str, ids: IntArray | None = None) -> tuple[str, ...]:
         """Return the unit ids of damaged units among these row ids (in the whole bank if None), in row order."""
         with self._at(bank) as (connection, row):
@@ -189,12 +208,27 @@ class UnitReader(Reader):
             rows = connection.execute(_VECTORS, {"ids": ids.tolist(), "bank": row}) if len(ids) else ()
             return {unit: np.frombuffer(vector, "<f4").astype(np.float32) for unit, vector in rows}
 
-    def link_counts(self, bank: str, ids: IntArray, code: int) -> dict[int, int]:
-        """Return the number of links with this code (LINK_CODES), in either direction, by row id; units without are omitted."""
+    def link_ends(
+        self, bank: str, ids: IntArray, counted: IntArray, code: int
+    ) -> tuple[dict[int, str], dict[int, int]]:
+        """Return what new links need to know of the units that they lead to, in one round trip on PostgreSQL.
+
+        Args:
+            bank: the bank's name.
+            ids: row ids of the units.
+            counted: row ids of the units whose links are counted.
+            code: the kind of links to count (LINK_CODES).
+
+        Returns:
+            The unit ids by row id, and the number of links in either direction by row id, without units that have none.
+        """
         with self._at(bank) as (connection, row):
-            values = {"ids": ids.tolist(), "bank": row, "code": code}
-            rows = connection.execute(_LINK_COUNTS, values) if len(ids) else ()
-            return {unit: count for unit, count in rows if count}
+            names, counts = ask(
+                connection,
+                (_NAMES, {"bank": row, "ids": ids.tolist()}),
+                (_LINK_COUNTS, {"bank": row, "ids": counted.tolist(), "code": code}),
+            )
+        return dict(map(tuple, names)), {unit: count for unit, count in counts if count}
 
     def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
         """Return a unit's validity log by effective time, then by recording order; empty for an unknown unit."""
@@ -264,7 +298,11 @@ def sound_units(connection: Connection, bank: str, row: int, ids: IntArray) -> d
         row: the bank's row id.
         ids: row ids of units.
     """
-    rows = _by_rows(connection, _UNITS, row, ids)
+    return _sound(connection, bank, row, _by_rows(connection, _UNITS, row, ids))
+
+
+def _sound(connection: Connection, bank: str, row: int, rows: Sequence[Row]) -> dict[int, MemoryUnit]:
+    """Build the undamaged units among rows of _UNITS, and read their records."""
     sound = {unit: fields for unit, checksum, *fields in rows if is_sound(fields[:SEALED], checksum)}
     records = records_of(connection, row, {unit: fields[_RECORDS] for unit, fields in sound.items()})
     return {

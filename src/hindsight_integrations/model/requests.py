@@ -207,9 +207,6 @@ GivenScores: TypeAlias = MinScores | Mapping[str, float | None] | None
 """Minimum scores as accepted from callers: {"reranker": 0.3}."""
 
 
-RECALLED_BY_DEFAULT = TOLD_NETWORKS
-
-
 @dataclass(frozen=True, slots=True)
 class RecallQuery:
     """One recall, validated and normalised.
@@ -246,7 +243,7 @@ class RecallQuery:
     query_timestamp: datetime
     max_tokens: int
     budget: Budget = Budget.MID
-    types: tuple[FactType, ...] = RECALLED_BY_DEFAULT
+    types: tuple[FactType, ...] = TOLD_NETWORKS
     tags: tuple[str, ...] = ()
     tags_match: TagsMatch = TagsMatch.ANY
     window: Interval | None = None

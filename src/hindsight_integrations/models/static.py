@@ -24,10 +24,9 @@ from hindsight_integrations.errors import InvalidRequest, MissingDependency
 from hindsight_integrations.model.arrays import Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.models.weights import (
-    HubWeights,
     Once,
-    PackagedWeights,
     PinnedFile,
+    PinnedFiles,
     ResolvedWeights,
     WeightsSpec,
     calibrate,
@@ -88,20 +87,19 @@ POTION_TOKENIZER_SHA256 = "e67e803f624fb4d67dea1c730d06e1067e1b14d830e2c2202569e
 # Commit and hashes as pinned by several public repositories (looked up 2026-11-22).
 POTION_BASE_8M = WeightsSpec(
     name=EmbedderBackend.STATIC.model,
+    revision="bf8b056651a2c21b8d2565580b8569da283cab23",
     setting="HINDSIGHT_EMBEDDER_PATH (embedder_path)",
-    packaged=PackagedWeights(
-        package="mostlyai",
-        requirement="mostlyai-qa==1.10.11",
+    package="mostlyai",
+    requirement="mostlyai-qa==1.10.11",
+    packaged=PinnedFiles(
         model=PinnedFile(f"{FOLDER}/{WEIGHTS}", POTION_SHA256),
         tokenizer=PinnedFile(f"{FOLDER}/tokenizer.json", POTION_TOKENIZER_SHA256),
-        extra="",
     ),
-    hub=HubWeights(
-        repository="minishlab/potion-base-8M",
-        revision="bf8b056651a2c21b8d2565580b8569da283cab23",
+    hub=PinnedFiles(
         model=PinnedFile(WEIGHTS, POTION_SHA256),
         tokenizer=PinnedFile("tokenizer.json", POTION_TOKENIZER_SHA256),
     ),
+    extra="",
     file=WEIGHTS,
 )
 

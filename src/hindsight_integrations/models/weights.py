@@ -46,37 +46,9 @@ class PinnedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class PackagedWeights:
-    """Files inside an installed Python package, which is located but never imported.
+class PinnedFiles:
+    """A model's weights and its tokenizer's JSON."""
 
-    Attributes:
-        package: name of the top-level package.
-        requirement: pip requirement for exactly these files.
-        model: the weights.
-        tokenizer: the tokenizer's JSON.
-        extra: the extra of hindsight-integrations that installs the package; "" to install it without its dependencies.
-    """
-
-    package: str
-    requirement: str
-    model: PinnedFile
-    tokenizer: PinnedFile
-    extra: str = "offline"
-
-    @property
-    def install(self) -> str:
-        """The command that installs the package."""
-        if self.extra:
-            return f"pip install 'hindsight-integrations[{self.extra}]' (contains {self.requirement})"
-        return f"pip install --no-deps {self.requirement}"
-
-
-@dataclass(frozen=True, slots=True)
-class HubWeights:
-    """Files of a model repository on the Hugging Face hub, at one immutable commit."""
-
-    repository: str
-    revision: str
     model: PinnedFile
     tokenizer: PinnedFile
 
@@ -86,18 +58,33 @@ class WeightsSpec:
     """A model and the sources of its files.
 
     Attributes:
-        name: the model's name, which banks record.
+        name: the model's name, which banks record, and its repository on the hub.
+        revision: commit of that repository.
         setting: the name of the setting for an explicit folder, quoted in errors.
-        packaged: the installed package that contains it.
-        hub: its repository on the hub.
+        package: top-level name of a Python package that contains the files; it is located but never imported.
+        requirement: pip requirement for exactly these files.
+        packaged: the files in the package.
+        hub: the files in the repository.
+        extra: the extra of hindsight-integrations that installs the package; "" to install it without its dependencies.
         file: name of its weights file in an explicit folder.
     """
 
     name: str
+    revision: str
     setting: str
-    packaged: PackagedWeights
-    hub: HubWeights
+    package: str
+    requirement: str
+    packaged: PinnedFiles
+    hub: PinnedFiles
+    extra: str = "offline"
     file: str = MODEL
+
+    @property
+    def install(self) -> str:
+        """The command that installs the package."""
+        if self.extra:
+            return f"pip install 'hindsight-integrations[{self.extra}]' (contains {self.requirement})"
+        return f"pip install --no-deps {self.requirement}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,21 +119,20 @@ def resolve_weights(
     """
     if folder is not None:
         return _from_folder(spec, folder)
-    packaged = spec.packaged
-    if (root := package_root(packaged.package, packaged.model.path)) is not None:
+    packaged, hub = spec.packaged, spec.hub
+    if (root := package_root(spec.package, packaged.model.path)) is not None:
         paths = root / packaged.model.path, root / packaged.tokenizer.path
-        return _verified(spec, packaged, paths, reinstall(packaged.requirement))
-    hub = spec.hub
+        return _verified(spec, packaged, paths, reinstall(spec.requirement))
     try:
         model, tokenizer = (
-            hub_file(hub.repository, hub.revision, file.path, offline) for file in (hub.model, hub.tokenizer)
+            hub_file(spec.name, spec.revision, file.path, offline) for file in (hub.model, hub.tokenizer)
         )
     except MissingDependency as error:
         raise MissingDependency(
             f"the model {spec.name}",
-            f"Do one of: (1) {packaged.install}; "
+            f"Do one of: (1) {spec.install}; "
             f"(2) set {spec.setting} to a folder with {spec.file} and {TOKENIZER}; (3) allow the network, so that "
-            f"{hub.repository} at {hub.revision[:12]} can be fetched from the hub (tried: {error})",
+            f"{spec.name} at {spec.revision[:12]} can be fetched from the hub (tried: {error})",
         ) from error
     return _verified(spec, hub, (model, tokenizer), f"Delete {model.parent} and try again.")
 
@@ -177,7 +163,7 @@ def _from_folder(spec: WeightsSpec, folder: Path) -> ResolvedWeights:
 
 
 def _verified(
-    spec: WeightsSpec, pinned: PackagedWeights | HubWeights, paths: tuple[Path, Path], remedy: str
+    spec: WeightsSpec, pinned: PinnedFiles, paths: tuple[Path, Path], remedy: str
 ) -> ResolvedWeights:
     model = verified(spec.name, paths[0], pinned.model, remedy)
     tokenizer = verified(spec.name, paths[1], pinned.tokenizer, remedy)

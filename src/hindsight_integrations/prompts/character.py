@@ -5,35 +5,13 @@ Big Five and bias: earlier paper 6.1, 6.2, 7.2 and 8.3. The words are in `templa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from enum import StrEnum
+from dataclasses import fields
 
 from hindsight_integrations.model.profile import BankProfile, BigFive, Character
 from hindsight_integrations.prompts.rendering import fenced, table, template
 
 HIGH = 0.7  # bias strengths and traits of at least this value are high [earlier paper 8.3]
 LOW = 0.4  # bias strengths and traits below this value are low [earlier paper 8.3]
-
-
-class Band(StrEnum):
-    """Band of a value in [0, 1]."""
-
-    LOW = "low"
-    MIDDLE = "middle"
-    HIGH = "high"
-
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """One degree of one trait.
-
-    Attributes:
-        being: the text after "You ...".
-        shows: a sentence about its effect on answers.
-    """
-
-    being: str
-    shows: str
 
 
 def verbalize(profile: BankProfile) -> str:
@@ -53,22 +31,17 @@ def character_in_words(character: Character) -> str:
 
     Disposition(1, 2, 5) begins: "You are generally trusting, interpret language flexibly, and are highly empathetic."
     """
-    traits = [(each.name, getattr(character, each.name)) for each in fields(character)]
-    if isinstance(character, BigFive):
-        worded = [_wordings("big_five")[name, band(share)] for name, share in traits]
-    else:
-        worded = [_wordings("disposition")[name, str(degree)] for name, degree in traits]
-    *being, last = (each.being for each in worded)
-    return "\n".join([f"You {', '.join(being)}, and {last}.", *(f"- {each.shows}" for each in worded)])
+    big_five = isinstance(character, BigFive)
+    rows = table("big_five" if big_five else "disposition")
+    worded = {(trait, degree): (being, effect) for trait, degree, being, effect in rows}
+    values = [(each.name, getattr(character, each.name)) for each in fields(character)]
+    traits = [worded[name, band(value) if big_five else str(value)] for name, value in values]
+    *being, last = (each for each, _ in traits)
+    return "\n".join([f"You {', '.join(being)}, and {last}.", *(f"- {effect}" for _, effect in traits)])
 
 
-def band(share: float) -> Band:
-    """Return the band of a bias strength or trait: high from 0.7 on, low below 0.4 (earlier paper 8.3)."""
+def band(share: float) -> str:
+    """Return the band of a bias strength or trait: "high" from 0.7 on, "low" below 0.4, otherwise "middle"."""
     if share >= HIGH:
-        return Band.HIGH
-    return Band.MIDDLE if share >= LOW else Band.LOW
-
-
-def _wordings(name: str) -> dict[tuple[str, str], Wording]:
-    """Return the rows of a template's table by trait and degree."""
-    return {(trait, degree): Wording(being, shows) for trait, degree, being, shows in table(name)}
+        return "high"
+    return "middle" if share >= LOW else "low"

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel
 
 from hindsight_integrations.errors import MalformedOutput, ModelError
+from hindsight_integrations.model.results import NO_USAGE, Usage
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.models.protocols import (
     LanguageModel,
@@ -44,20 +45,19 @@ class RepairedAnswer(Generic[T]):
     Attributes:
         output: the answer; None if no attempt was usable.
         problem: the problem of the last answer; empty if it was usable.
-        tokens_in: prompt tokens of all attempts.
-        tokens_out: completion tokens of all attempts.
+        usage: cost of all attempts; cached tokens are those of usable attempts.
         last: the last answer that matched the schema, usable or not, so that valid parts can be kept; None if none did.
-        tries: number of model calls.
-        tokens_cached: prompt tokens of usable attempts that the model read from its cache.
     """
 
     output: T | None
     problem: str
-    tokens_in: int
-    tokens_out: int
+    usage: Usage = NO_USAGE
     last: T | None = None
-    tries: int = 1
-    tokens_cached: int = 0
+
+
+def malformed(model: str, problem: str, usage: Usage) -> MalformedOutput:
+    """Return the error for a prompt whose answers are all unusable."""
+    return MalformedOutput(model, "", problem, tokens_in=usage.tokens_in, tokens_out=usage.tokens_out)
 
 
 async def complete_with_repair(
@@ -80,27 +80,27 @@ async def complete_with_repair(
         ModelRefused: the service rejected the API key.
         PromptTooLong: the prompt does not fit the model's context.
     """
-    request, tokens_in, tokens_out, cached, problem, last = prompt, 0, 0, 0, "", None
-    for tries in range(1, 2 + REPAIRS):
+    request, usage, problem, last = prompt, NO_USAGE, "", None
+    for _ in range(1 + REPAIRS):
+        usage += Usage(calls=1)
         try:
             done = await model.complete(request)
         except MalformedOutput as error:
-            tokens_in, tokens_out = tokens_in + error.tokens_in, tokens_out + error.tokens_out
+            usage += Usage(error.tokens_in, error.tokens_out)
             found, text, problem = None, error.output, error.problem
             if not error.cut_off:
                 found = written_answer(prompt.schema, text)  # saves a call
         except ModelError:
             if last is None or not keep_last:
                 raise
-            return RepairedAnswer(None, problem, tokens_in, tokens_out, last, tries, cached)
+            return RepairedAnswer(None, problem, usage, last)
         else:
-            tokens_in, tokens_out = tokens_in + done.tokens_in, tokens_out + done.tokens_out
-            cached += done.tokens_cached
+            usage += Usage(done.tokens_in, done.tokens_out, done.tokens_cached)
             found, text = done.output, done.text or done.output.model_dump_json()
         if found is not None:
             last = found
             problem = check(found) if check else ""
             if not problem:
-                return RepairedAnswer(found, "", tokens_in, tokens_out, last, tries, cached)
+                return RepairedAnswer(found, "", usage, last)
         request = repair_prompt(prompt, answer=text, problem=problem)
-    return RepairedAnswer(None, problem, tokens_in, tokens_out, last, tries, cached)
+    return RepairedAnswer(None, problem, usage, last)

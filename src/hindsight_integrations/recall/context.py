@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -15,6 +15,7 @@ from hindsight_integrations.indexes.graph_channel import Walk
 from hindsight_integrations.indexes.hybrid import Selection
 from hindsight_integrations.indexes.named_entities import NamedEntities
 from hindsight_integrations.model.arrays import IntArray, Vector
+from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.requests import Budget, RecallQuery
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import Stage, Trace
@@ -51,6 +52,18 @@ class RecallQuestion:
             units = self.view.ledger.units.get(self.view.bank, np.array(unread, np.int64))
             self.read.update((row, units.get(row)) for row in unread)
         return {row: unit for row in ids.tolist() if (unit := self.read[row])}
+
+    def units_and_entities(
+        self, ids: IntArray
+    ) -> tuple[dict[int, MemoryUnit], Mapping[int, Sequence[Entity]]]:
+        """Return `units(ids)`, and the entities that each unit mentions, with one read of the ledger."""
+        ledger, bank = self.view.ledger.units, self.view.bank
+        unread = [row for row in ids.tolist() if row not in self.read]
+        if not unread:
+            return self.units(ids), self.view.ledger.entities.of_units(bank, ids)
+        units, entities = ledger.get_with_entities(bank, np.array(unread, np.int64), ids)
+        self.read.update((row, units.get(row)) for row in unread)
+        return self.units(ids), entities
 
     @property
     def limit(self) -> int:

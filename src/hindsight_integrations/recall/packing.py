@@ -245,8 +245,8 @@ def hydrate(
     Damaged units and units erased since the view was made are left out and noted as missing.
     """
     ids, view = packed.ids, run.view
-    stored = as_held(run.units(ids), view.ledger, view.bank, as_of=run.query.as_of)
-    entities = view.ledger.entities.of_units(view.bank, ids)
+    units, entities = run.units_and_entities(ids)
+    stored = as_held(units, view.ledger, view.bank, as_of=run.query.as_of)
     run.missing.update(row for row in ids.tolist() if row not in stored)
     valid = set(ids[view.columns.allowed(ids, valid_at(view.columns, run.query.as_of))].tolist())
     found = {channel: channel_hits(hits, ids) for channel, hits in lists.items()}

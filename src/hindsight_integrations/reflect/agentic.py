@@ -9,6 +9,7 @@ from itertools import takewhile
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.reflections import MemoryTiers, ReflectStep
 from hindsight_integrations.model.requests import Budget, ReflectQuery
+from hindsight_integrations.model.results import NO_USAGE, Usage
 from hindsight_integrations.models.protocols import LanguageModel, PromptMessage
 from hindsight_integrations.prompts.answer import PromptQuestion
 from hindsight_integrations.prompts.reflect_step import (
@@ -24,7 +25,7 @@ from hindsight_integrations.prompts.reflect_step import (
     step_said,
     with_calls_left,
 )
-from hindsight_integrations.prompts.repair import RepairedAnswer, complete_with_repair
+from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.reflect.answer import AnsweredQuestion, WrittenAnswer, conclude, unreadable
 from hindsight_integrations.reflect.citations import CitationIndex, reference_faults, references
 from hindsight_integrations.reflect.context import ReflectContext
@@ -57,9 +58,7 @@ class Progress:
     Attributes:
         messages: the conversation.
         steps: tools called.
-        calls: number of model calls.
-        tokens_in: prompt tokens reported by the model.
-        tokens_out: completion tokens reported by the model.
+        usage: cost of the model calls.
         answer: the model's answer; None before the model has answered, or if the answer is written after the loop.
         why: the reason, shown to the model, why it must answer now; empty if it may continue.
         step: the tool call to make next; None if there is none.
@@ -69,9 +68,7 @@ class Progress:
 
     messages: list[PromptMessage]
     steps: list[ReflectStep] = field(default_factory=list)
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
+    usage: Usage = NO_USAGE
     answer: FinalAnswer | None = None
     why: str = ""
     step: LookupStep | None = None
@@ -92,12 +89,6 @@ class Progress:
     def copy(self) -> Progress:
         """Return a copy with its own conversation and steps."""
         return replace(self, messages=[*self.messages], steps=[*self.steps])
-
-    def count(self, answered: RepairedAnswer[LookupStep] | RepairedAnswer[FinalAnswer]) -> None:
-        """Add the calls and tokens of a prompt and its repairs."""
-        self.calls += answered.tries
-        self.tokens_in += answered.tokens_in
-        self.tokens_out += answered.tokens_out
 
 
 class AgenticLoop:
@@ -150,7 +141,7 @@ class AgenticLoop:
         progress = progress.copy()
         prompt = reflect_step_prompt(progress.messages, streamed=self._streamed)
         done = await complete_with_repair(self._model, prompt, check=self._step_problem)
-        progress.count(done)
+        progress.usage += done.usage
         step = done.output or done.last
         progress.done = step is None or step.tool == ANSWER
         if step is None:
@@ -187,7 +178,7 @@ class AgenticLoop:
         if answer is None:
             prompt = last_step_prompt(progress.messages, progress.why)
             done = await complete_with_repair(self._model, prompt, check=self._answer_problem)
-            progress.count(done)
+            progress.usage += done.usage
             if (answer := done.output or done.last) is None:
                 raise unreadable(self._model, done)
         return await self.conclude(
@@ -206,7 +197,7 @@ class AgenticLoop:
         callers = self._toolbox.callers
         written.steps = progress.steps
         written.grounded = any(step.tool in callers and not step.problem for step in progress.steps)
-        written.count(progress.calls, progress.tokens_in, progress.tokens_out)
+        written.usage += progress.usage
         return await conclude(written, self.index, tiers, query=self._query, context=self._context)
 
     async def _call(self, step: LookupStep, progress: Progress) -> tuple[ReflectStep, PromptMessage]:

@@ -19,12 +19,12 @@ from hindsight_integrations.model.reflections import (
     ReflectStep,
 )
 from hindsight_integrations.model.requests import RecallQuery, ReflectQuery
-from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.model.results import NO_USAGE, RecallResult, Usage
 from hindsight_integrations.models.protocols import LanguageModel, TokenCounter
 from hindsight_integrations.prompts.answer import Answer, PromptQuestion, answer_prompt
 from hindsight_integrations.prompts.answered_opinions import AnsweredOpinion
 from hindsight_integrations.prompts.form_opinions import form_opinions_prompt
-from hindsight_integrations.prompts.repair import RepairedAnswer, complete_with_repair
+from hindsight_integrations.prompts.repair import RepairedAnswer, complete_with_repair, malformed
 from hindsight_integrations.prompts.typed_answer import OUTPUT, typed_answer_prompt
 from hindsight_integrations.reflect.citations import (
     CitationIndex,
@@ -118,9 +118,7 @@ class WrittenAnswer:
         based_on: the numbers cited.
         sufficient: whether memory contained the answer, according to the model.
         steps: tools called.
-        calls: number of model calls.
-        tokens_in: prompt tokens reported.
-        tokens_out: completion tokens reported.
+        usage: cost of the model calls.
         notes: notes for the caller.
         grounded: whether the answer may be based on results of the caller's tools, which are not memories.
     """
@@ -129,17 +127,9 @@ class WrittenAnswer:
     based_on: Sequence[str]
     sufficient: bool
     steps: Sequence[ReflectStep] = ()
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
+    usage: Usage = NO_USAGE
     notes: tuple[str, ...] = ()
     grounded: bool = False
-
-    def count(self, calls: int, tokens_in: int, tokens_out: int) -> None:
-        """Add the calls and tokens of another prompt."""
-        self.calls += calls
-        self.tokens_in += tokens_in
-        self.tokens_out += tokens_out
 
     def shorten(self, query: ReflectQuery, context: ReflectContext) -> None:
         """Cut the text to the reflection's token limit, and add a note."""
@@ -193,8 +183,7 @@ async def answer_in_one_call(
     )
     if (answer := done.last) is None:
         raise unreadable(model, done)
-    written = WrittenAnswer(answer.text, answer.based_on, answer.sufficient)
-    written.count(done.tries, done.tokens_in, done.tokens_out)
+    written = WrittenAnswer(answer.text, answer.based_on, answer.sufficient, usage=done.usage)
     written.shorten(query, context)
     structured = getattr(answer, OUTPUT, None)
     return await _answered(written, structured, answer.opinions, index, tiers, query=query, context=context)
@@ -208,7 +197,7 @@ def tiers_hold_anything(tiers: MemoryTiers) -> bool:
 
 def unreadable(model: LanguageModel, done: RepairedAnswer[Any]) -> MalformedOutput:
     """Return the error for a model call in which no attempt could be parsed."""
-    return MalformedOutput(model.name, "", done.problem, tokens_in=done.tokens_in, tokens_out=done.tokens_out)
+    return malformed(model.name, done.problem, done.usage)
 
 
 def _answer_problems(
@@ -276,9 +265,9 @@ async def _answered(
         sufficient=written.sufficient and not (cited.none and not records and not written.grounded),
         steps=tuple(written.steps),
         mental_models=tuple(each.id for each in index.models.values()),
-        calls=written.calls,
-        tokens_in=written.tokens_in,
-        tokens_out=written.tokens_out,
+        calls=written.usage.calls,
+        tokens_in=written.usage.tokens_in,
+        tokens_out=written.usage.tokens_out,
         notes=written.notes,
     )
     return AnsweredQuestion(reflection, read_opinions(opinions, index, query, context))
@@ -301,7 +290,7 @@ async def _typed(
         return None
     prompt = typed_answer_prompt(query.recall.text, written.text, memories, query.response_schema)
     done = await complete_with_repair(model, prompt)
-    written.count(done.tries, done.tokens_in, done.tokens_out)
+    written.usage += done.usage
     if done.output is None:
         raise unreadable(model, done)
     return done.output
@@ -331,7 +320,7 @@ async def _proposed(
     except ModelError as error:
         written.notes = (*written.notes, f"opinions were not extracted: {type(error).__name__}")
         return ()
-    written.count(done.tries, done.tokens_in, done.tokens_out)
+    written.usage += done.usage
     if done.last is None:
         written.notes = (*written.notes, "opinions were not formed: the model's answer could not be parsed")
         return ()

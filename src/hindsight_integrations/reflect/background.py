@@ -10,7 +10,6 @@ from functools import cached_property
 
 from hindsight_integrations.errors import (
     BackgroundRefused,
-    MalformedOutput,
     ModelUnavailable,
     RevisionConflict,
 )
@@ -22,13 +21,13 @@ from hindsight_integrations.language.person import first_person, persons
 from hindsight_integrations.language.specifics import figures
 from hindsight_integrations.language.stems import content_stems
 from hindsight_integrations.model.profile import BankProfile, ProfileChange
-from hindsight_integrations.model.results import Settled
+from hindsight_integrations.model.results import NO_USAGE, Settled, Usage, with_usage
 from hindsight_integrations.model.tasks import Task, TaskClaim
 from hindsight_integrations.model.text import clean_text, normalised_text, stored_snippet
 from hindsight_integrations.model.writes import ProfileWrite, WriteSet
 from hindsight_integrations.models.protocols import LanguageModel
 from hindsight_integrations.prompts.merge_background import MergedBackground, merge_background_prompt
-from hindsight_integrations.prompts.repair import complete_with_repair
+from hindsight_integrations.prompts.repair import complete_with_repair, malformed
 from hindsight_integrations.services import Services
 from hindsight_integrations.validation.limits import MAX_BACKGROUND
 
@@ -172,13 +171,11 @@ class Merged:
 
     Attributes:
         background: the whole background, in the first person, at most 4,000 characters.
-        tokens_in: prompt tokens the model reported; 0 without a model call.
-        tokens_out: completion tokens the model reported.
+        usage: cost of the model calls.
     """
 
     background: str
-    tokens_in: int = 0
-    tokens_out: int = 0
+    usage: Usage = NO_USAGE
 
 
 async def merge(
@@ -223,15 +220,13 @@ async def merge(
     check = MergeCheck(old, new, languages, name)
     answered = await complete_with_repair(model, merge_background_prompt(old, new), check=check.problem)
     if answered.output is None and answered.last is None:
-        raise MalformedOutput(
-            model.name, "", answered.problem, tokens_in=answered.tokens_in, tokens_out=answered.tokens_out
-        )
+        raise malformed(model.name, answered.problem, answered.usage)
     if answered.output is None:
         raise BackgroundRefused(
-            f"the model's merge cannot be used after {answered.tries} tries: {answered.problem}",
+            f"the model's merge cannot be used after {answered.usage.calls} tries: {answered.problem}",
             "Set the whole background with bank.profile.set, or merge a shorter snippet.",
         )
-    return Merged(plain(answered.output.background), answered.tokens_in, answered.tokens_out)
+    return Merged(plain(answered.output.background), answered.usage)
 
 
 @dataclass(frozen=True)
@@ -352,7 +347,7 @@ async def merge_waiting(task: Task, projector: Projector, services: Services) ->
     """
     snippet = stored_snippet(task.payload, task.id)
     try:
-        _, made = await merge_snippet(
+        _, usage = await merge_snippet(
             snippet.text, snippet.said_at, projector, services, completing=(task.claim,)
         )
     except BackgroundRefused as refused:
@@ -362,7 +357,7 @@ async def merge_waiting(task: Task, projector: Projector, services: Services) ->
                 "for the background", f"the snippet contradicts it; {refused.remedy}"
             ) from refused
         raise
-    return Settled(merged=1, tokens_in=made.tokens_in, tokens_out=made.tokens_out)
+    return with_usage(Settled(merged=1), usage)
 
 
 async def merge_snippet(
@@ -372,7 +367,7 @@ async def merge_snippet(
     services: Services,
     *,
     completing: tuple[TaskClaim, ...] = (),
-) -> tuple[BankProfile, Merged]:
+) -> tuple[BankProfile, Usage]:
     """Merge a text about the agent into its background; sentences newer than the text take precedence.
 
     The merge is repeated if the profile changes while it runs, so that concurrent merges both take effect.
@@ -388,12 +383,12 @@ async def merge_snippet(
         RevisionConflict: the profile changed during every try.
         TaskClosed: a task was finished by another worker; nothing was written.
     """
-    spent = Merged("")
+    spent = NO_USAGE
     for attempt in range(ATTEMPTS):
         ledger, bank = projector.ledger, projector.name
         changes = await services.workers.read(ledger.profiles.changes, bank)
         made = await _merge_into(changes, text, said_at, services)
-        spent = Merged(made.background, spent.tokens_in + made.tokens_in, spent.tokens_out + made.tokens_out)
+        spent += made.usage
         try:
             profile = await services.workers.write(
                 _commit, made.background, changes[-1:], said_at, completing, projector

@@ -18,7 +18,7 @@ from hindsight_integrations.model.entities import Entity, EntityType
 from hindsight_integrations.model.mental_models import MentalModel, ModelAnswer, ModelState, RefreshWrite
 from hindsight_integrations.model.reflections import Reflection
 from hindsight_integrations.model.requests import RecallQuery, ReflectQuery, TagLeaf, TagOr, TagsMatch
-from hindsight_integrations.model.results import RecallResult, Settled
+from hindsight_integrations.model.results import NO_USAGE, RecallResult, Settled, Usage, with_usage
 from hindsight_integrations.model.tasks import Task, TaskClaim
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, UnitKind
@@ -95,14 +95,12 @@ class RefreshedAnswer:
     Attributes:
         answer: the answer to store.
         read: ids of all facts shown to the model.
-        tokens_in: prompt tokens of the model.
-        tokens_out: completion tokens of the model.
+        usage: cost of the model calls.
     """
 
     answer: ModelAnswer
     read: tuple[str, ...]
-    tokens_in: int = 0
-    tokens_out: int = 0
+    usage: Usage = NO_USAGE
 
 
 async def answer_question(model: MentalModel, now: datetime, context: ReflectContext) -> RefreshedAnswer:
@@ -145,7 +143,8 @@ async def answer_question(model: MentalModel, now: datetime, context: ReflectCon
         based_on=_grounds(model.question, reflection, context.services.languages) if known else (),
         refreshed_at=now,
     )
-    return RefreshedAnswer(answer, read, reflection.tokens_in, reflection.tokens_out)
+    usage = Usage(reflection.tokens_in, reflection.tokens_out, calls=reflection.calls)
+    return RefreshedAnswer(answer, read, usage)
 
 
 def _grounds(question: str, reflection: Reflection, languages: Sequence[Language]) -> tuple[str, ...]:
@@ -209,11 +208,7 @@ async def refresh(
             await context.services.workers.write(_commit, gone, completing, context.projector)
             return spent
         made = await answer_question(model, as_utc(context.services.clock.now()), context)
-        spent = replace(
-            spent,
-            tokens_in=spent.tokens_in + made.tokens_in,
-            tokens_out=spent.tokens_out + made.tokens_out,
-        )
+        spent = with_usage(spent, made.usage)
         write = RefreshWrite(model_id, revision, made.answer, made.read)
         try:
             kept = await context.services.workers.write(_commit, write, completing, context.projector)

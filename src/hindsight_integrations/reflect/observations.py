@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from hindsight_integrations.config import FEWEST_OBSERVATIONS, ObservationMode
-from hindsight_integrations.errors import MalformedOutput, RevisionConflict
+from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.indexes.documents import as_they_stand
 from hindsight_integrations.indexes.embedding import passage_cosine, unit_writes
@@ -31,7 +31,7 @@ from hindsight_integrations.model.arrays import Float64Array, IntArray, Matrix
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.metadata import shared_metadata
-from hindsight_integrations.model.results import Settled
+from hindsight_integrations.model.results import NO_USAGE, Settled, Usage, with_usage
 from hindsight_integrations.model.tasks import Task
 from hindsight_integrations.model.text import clean_text, normalised_text
 from hindsight_integrations.model.time import readable_time
@@ -45,7 +45,7 @@ from hindsight_integrations.prompts.observe import (
     observe_prompt,
 )
 from hindsight_integrations.prompts.rendering import template
-from hindsight_integrations.prompts.repair import complete_with_repair
+from hindsight_integrations.prompts.repair import complete_with_repair, malformed
 from hindsight_integrations.services import Services
 
 # Maximum length of a retold fact, in characters: two or three sentences; longer facts are shortened.
@@ -435,15 +435,13 @@ class Summary:
     Attributes:
         observations: the observations, most important first.
         read: the facts that were summarised; facts that did not fit the prompt are omitted.
-        tokens_in: prompt tokens of the model, including repairs.
-        tokens_out: completion tokens of the model, including repairs.
+        usage: cost of the model calls.
         problem: what is wrong with the model's last answer, if none of its observations is valid; else empty.
     """
 
     observations: tuple[Observation, ...]
     read: tuple[MemoryUnit, ...]
-    tokens_in: int = 0
-    tokens_out: int = 0
+    usage: Usage = NO_USAGE
     problem: str = ""
 
 
@@ -490,7 +488,7 @@ async def summarise_with_model(
         for one in sound
     )
     problem = "" if observations else answered.problem
-    return Summary(observations, tuple(facts), answered.tokens_in, answered.tokens_out, problem)
+    return Summary(observations, tuple(facts), answered.usage, problem)
 
 
 def summarise_by_choice(entity: Entity, facts: FactGroup, services: Services) -> Summary:
@@ -531,21 +529,17 @@ async def observe(task: Task, projector: Projector, services: Services) -> Settl
         RevisionConflict: facts of the entity changed during every try.
         TaskClosed: the task was finished by another worker; nothing was written.
     """
-    spent, revision = Settled(), 0
+    usage, revision = NO_USAGE, 0
     for _ in range(ATTEMPTS):
         known = await services.workers.read(_facts, task.key, projector)
         if known is None:
             await services.workers.write(_commit, WriteSet(projector.name, 0), task, (), projector)
-            return spent
+            return with_usage(Settled(), usage)
         revision = known.revision
         made = [await summarise(known.entity, group, services) for group in known.groups[:MOST_GROUPS]]
-        spent = replace(
-            spent,
-            tokens_in=spent.tokens_in + sum(summary.tokens_in for summary in made),
-            tokens_out=spent.tokens_out + sum(summary.tokens_out for summary in made),
-        )
+        usage += sum((summary.usage for summary in made), NO_USAGE)
         if task.attempts < TRIES_OF_MODEL:
-            _check_sound(made, spent, services.model)
+            _check_sound(made, usage, services.model)
         made = [
             summarise_by_choice(known.entity, group, services) if summary.problem else summary
             for group, summary in zip(known.groups, made, strict=False)
@@ -554,7 +548,7 @@ async def observe(task: Task, projector: Projector, services: Services) -> Settl
         read = tuple(fact for summary in made for fact in summary.read)
         created = await services.workers.write(_commit, writes, task, read, projector)
         if created is not None:
-            return replace(spent, created=created, observed=1)
+            return with_usage(Settled(created=created, observed=1), usage)
     bank = projector.name
     now = await services.workers.read(projector.ledger.revision, bank)
     raise RevisionConflict(bank, revision, now)
@@ -609,12 +603,11 @@ def _facts(entity_id: str, projector: Projector) -> EntityFacts | None:
         return entity_facts(reader, bank, entity_id, revision=revision)
 
 
-def _check_sound(made: Sequence[Summary], spent: Settled, model: LanguageModel | None) -> None:
+def _check_sound(made: Sequence[Summary], usage: Usage, model: LanguageModel | None) -> None:
     """Raise MalformedOutput if a summary failed and no summary has a valid observation."""
     problems = [summary.problem for summary in made if summary.problem]
     if problems and not any(summary.observations for summary in made):
-        name = model.name if model else ""
-        raise MalformedOutput(name, "", problems[0], tokens_in=spent.tokens_in, tokens_out=spent.tokens_out)
+        raise malformed(model.name if model else "", problems[0], usage)
 
 
 def _commit(writes: WriteSet, task: Task, read: Sequence[MemoryUnit], projector: Projector) -> int | None:

@@ -22,6 +22,7 @@ from hindsight_integrations.model.reflections import (
     ReflectStep,
 )
 from hindsight_integrations.model.requests import RecallQuery, ReflectQuery, Strategy
+from hindsight_integrations.model.results import with_usage
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.models.protocols import LanguageModel, StreamingLanguageModel, TextPrompt
 from hindsight_integrations.prompts.answer import PromptQuestion
@@ -291,13 +292,7 @@ class ReflectSteps:
             changes = tuple(
                 next(became) if isinstance(each, ProposedOpinion) else each for each in answered.opinions
             )
-        return replace(
-            reflection,
-            opinions=changes,
-            calls=reflection.calls + formed.calls,
-            tokens_in=reflection.tokens_in + formed.tokens_in,
-            tokens_out=reflection.tokens_out + formed.tokens_out,
-        )
+        return with_usage(replace(reflection, opinions=changes), formed.usage)
 
     def _noted(self, answered: AnsweredQuestion) -> AnsweredQuestion:
         """Add a note to the answer if opinions were requested but cannot be formed."""

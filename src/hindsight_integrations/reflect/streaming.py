@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.model.requests import ReflectQuery
+from hindsight_integrations.model.results import Usage
 from hindsight_integrations.models.protocols import StreamingLanguageModel, TextPrompt
 from hindsight_integrations.reflect.answer import WrittenAnswer
 from hindsight_integrations.reflect.citations import CitationIndex, references
@@ -120,7 +121,9 @@ class StreamedText:
             notes.append("the answer names no sources")
         if unknown := references(self.marks, index).unknown:
             notes.append(f"the answer names sources that were not shown: {', '.join(unknown[:5])}")
-        return WrittenAnswer(self.text, self.marks, bool(self.marks), calls=1, notes=tuple(notes))
+        return WrittenAnswer(
+            self.text, self.marks, bool(self.marks), usage=Usage(calls=1), notes=tuple(notes)
+        )
 
 
 async def streamed_text(

@@ -24,7 +24,7 @@ from hindsight_integrations.model.arrays import BoolArray, Vector
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.facts import ExtractedChange, MemoryChange, NamedMemory
 from hindsight_integrations.model.requests import TagsMatch
-from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped, RetainResult
+from hindsight_integrations.model.results import EXCERPT_CHARACTERS, NO_USAGE, Dropped, RetainResult, Usage
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.time import next_instant, no_later
 from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind, ValidityEvent, ValidityKind
@@ -428,17 +428,11 @@ class Judgement:
     Attributes:
         ends: the ids of the ended memories, by statement and id of the memory that states it; contains only statements
             that the model was asked about.
-        tokens_in: the prompt tokens that the model reported.
-        tokens_out: the completion tokens that the model reported.
-        calls: the number of model calls.
-        tokens_cached: the part of `tokens_in` that the model read from its cache.
+        usage: the cost of the model calls.
     """
 
     ends: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
-    tokens_in: int = 0
-    tokens_out: int = 0
-    calls: int = 0
-    tokens_cached: int = 0
+    usage: Usage = NO_USAGE
 
 
 NOT_ASKED = Judgement()
@@ -464,7 +458,7 @@ async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -
         )
         return NOT_ASKED
     if answer.output is None:
-        return Judgement({}, answer.tokens_in, answer.tokens_out, answer.tries, answer.tokens_cached)
+        return Judgement({}, answer.usage)
     units = numbered_candidates(open_statements)
     named = {
         number: {units[memory].id for ending in answer.output.endings if ending.statement == number
@@ -475,7 +469,7 @@ async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -
         (statement.text, statement.by.id): frozenset(unit.id for unit in statement.candidates) & named[number]
         for number, statement in enumerate(open_statements, 1)
     }
-    return Judgement(ends, answer.tokens_in, answer.tokens_out, answer.tries, answer.tokens_cached)
+    return Judgement(ends, answer.usage)
 
 
 # number of candidate memories for a statement that equals the text of none; a person or a model chooses

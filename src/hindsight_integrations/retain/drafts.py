@@ -30,7 +30,7 @@ from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.opinions import UNKNOWN_CONFIDENCE
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped
+from hindsight_integrations.model.results import EXCERPT_CHARACTERS, NO_USAGE, Dropped, Usage
 from hindsight_integrations.model.tasks import TaskClaim, TaskWrite
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.time import MICROSECOND
@@ -461,10 +461,7 @@ class Proposal:
         dropped: the rejected texts, and the reason of each.
         forget: the requests to forget.
         followed: the conversation that these messages continue, if the caller passed its whole list.
-        tokens_in: the prompt tokens of the extraction.
-        tokens_out: the completion tokens of the extraction.
-        tokens_cached: those of the prompt tokens that the model read from its cache.
-        calls: the number of model calls.
+        usage: the cost of the extraction.
     """
 
     drafts: Sequence[UnitDraft]
@@ -481,10 +478,7 @@ class Proposal:
     dropped: tuple[Dropped, ...] = ()
     forget: tuple[Forgetting, ...] = ()
     followed: FollowedThread | None = None
-    tokens_in: int = 0
-    tokens_out: int = 0
-    tokens_cached: int = 0
-    calls: int = 0
+    usage: Usage = NO_USAGE
 
 
 def joined(proposals: Sequence[Proposal]) -> Proposal:

@@ -37,7 +37,7 @@ from hindsight_integrations.model.facts import (
 )
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped
+from hindsight_integrations.model.results import EXCERPT_CHARACTERS, NO_USAGE, Dropped, Usage
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.time import Granule, Interval, as_utc, granule_after
 from hindsight_integrations.model.turns import Role
@@ -151,10 +151,7 @@ class Extraction:
 
     Attributes:
         chunks: the facts of each chunk, in order; empty for a waiting chunk.
-        tokens_in: prompt tokens reported by the model, repairs included.
-        tokens_out: completion tokens reported by the model, repairs included.
-        calls: number of model calls, repairs included.
-        tokens_cached: the part of `tokens_in` that the model read from its cache.
+        usage: the cost of the model calls.
         dropped: the rejected parts of the model's output, with reasons.
         waiting: the passages to retry.
         given: True if the caller supplied the facts.
@@ -163,10 +160,7 @@ class Extraction:
     """
 
     chunks: tuple[tuple[ExtractedFact, ...], ...]
-    tokens_in: int = 0
-    tokens_out: int = 0
-    calls: int = 0
-    tokens_cached: int = 0
+    usage: Usage = NO_USAGE
     dropped: tuple[Dropped, ...] = ()
     waiting: tuple[UnextractedPassage, ...] = ()
     given: bool = False
@@ -178,10 +172,7 @@ def joined(extractions: Sequence[Extraction]) -> Extraction:
     """Join extractions of one passage each, in order."""
     return Extraction(
         chunks=tuple(chunk for one in extractions for chunk in one.chunks),
-        tokens_in=sum(one.tokens_in for one in extractions),
-        tokens_out=sum(one.tokens_out for one in extractions),
-        tokens_cached=sum(one.tokens_cached for one in extractions),
-        calls=sum(one.calls for one in extractions),
+        usage=sum((one.usage for one in extractions), NO_USAGE),
         dropped=tuple(item for one in extractions for item in one.dropped),
         waiting=tuple(
             replace(item, chunk=number) for number, one in enumerate(extractions) for item in one.waiting
@@ -570,14 +561,7 @@ class LLMExtractor:
         except PromptTooLong as error:
             return _parked(Extraction(((),)), passage, f"PromptTooLong: {error}")
         shown = (tuple(unit.id for unit in passage.memories),)
-        spent = Extraction(
-            ((),),
-            answered.tokens_in,
-            answered.tokens_out,
-            answered.tries,
-            answered.tokens_cached,
-            shown=shown,
-        )
+        spent = Extraction(((),), answered.usage, shown=shown)
         if items is None:
             reason = f"the model's answer does not match the schema, even after repairs: {answered.problem}"
             return _parked(spent, passage, reason)
@@ -666,8 +650,8 @@ def _log_progress(extraction: Extraction, place: str, seconds: float) -> None:
         place,
         "queued" if extraction.waiting else f"{facts} facts",
         seconds,
-        extraction.tokens_in,
-        extraction.tokens_out,
+        extraction.usage.tokens_in,
+        extraction.usage.tokens_out,
     )
 
 
@@ -718,10 +702,7 @@ class EndingJudge:
             extraction,
             chunks=(facts,),
             shown=(tuple(shown),),
-            tokens_in=extraction.tokens_in + endings.tokens_in,
-            tokens_out=extraction.tokens_out + endings.tokens_out,
-            tokens_cached=extraction.tokens_cached + endings.tokens_cached,
-            calls=extraction.calls + endings.calls,
+            usage=extraction.usage + endings.usage,
             dropped=(*extraction.dropped, *endings.dropped),
         )
 
@@ -738,9 +719,9 @@ class EndingJudge:
                 async with asyncio.timeout_at(end), gate:
                     answered = await complete_with_repair(self._model, prompt)
             except TimeoutError:
-                answered = RepairedAnswer(None, OUT_OF_TIME, 0, 0)
+                answered = RepairedAnswer(None, OUT_OF_TIME, Usage(calls=1))
             except ModelError as error:
-                answered = RepairedAnswer(None, type(error).__name__, 0, 0)
+                answered = RepairedAnswer(None, type(error).__name__, Usage(calls=1))
             if answered.output is None:
                 number = len(numbered_messages(passage, asked))
                 logger.warning(
@@ -769,10 +750,7 @@ class _Endings:
     numbers: Mapping[str, int]
     ended: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     dropped: list[Dropped] = field(default_factory=list)
-    tokens_in: int = 0
-    tokens_out: int = 0
-    tokens_cached: int = 0
-    calls: int = 0
+    usage: Usage = NO_USAGE
 
     def add(
         self,
@@ -781,10 +759,7 @@ class _Endings:
         messages: Mapping[int, Message],
     ) -> None:
         """Add the answer for one passage; `messages` are its judged messages by number."""
-        self.tokens_in += answered.tokens_in
-        self.tokens_out += answered.tokens_out
-        self.tokens_cached += answered.tokens_cached
-        self.calls += answered.tries
+        self.usage += answered.usage
         if answered.output is None:
             ids = ", ".join(message.id or "" for message in messages.values())
             self._drop(f"messages {ids}", f"the model gave no usable answer: {answered.problem}")

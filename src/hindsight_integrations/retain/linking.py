@@ -170,11 +170,16 @@ def links_of(drafts: Sequence[UnitDraft], view: BankView, threshold: float) -> l
     units, fresh = [drafts[place].unit for place in places], len(places)
     vectors = np.stack([drafts[place].vector for place in places])
     temporal = _temporal(units, view)
-    semantic = _bounded(semantic_links(vectors, _nearest_memories(vectors, view), threshold), fresh, view)
-    rows = sorted({pair.other - fresh for pair in (*temporal, *semantic) if pair.other >= fresh})
-    names = dict(enumerate(unit.id for unit in units))
-    known = view.ledger.units.unit_ids(view.bank, np.array(rows, np.int64))
-    names.update((row + fresh, name) for row, name in known.items())
+    semantic = semantic_links(vectors, _nearest_memories(vectors, view), threshold)
+    known, counts = view.ledger.units.link_ends(
+        view.bank,
+        _stored([*temporal, *semantic], fresh),
+        _stored(semantic, fresh),
+        LINK_CODES[LinkType.SEMANTIC, None],
+    )
+    degrees = {row + fresh: count for row, count in counts.items()}
+    semantic = within_degree(semantic, degrees, SEMANTIC_DEGREE)
+    names = dict(enumerate(unit.id for unit in units)) | {row + fresh: name for row, name in known.items()}
     return [
         *_named(temporal, names, LinkType.TEMPORAL),
         *_named(semantic, names, LinkType.SEMANTIC),
@@ -204,12 +209,9 @@ def _linked(columns: Columns) -> BoolArray:
     return of_types(columns, TOLD_NETWORKS)
 
 
-def _bounded(pairs: Sequence[WeightedLink], fresh: int, view: BankView) -> list[WeightedLink]:
-    """Drop semantic links to units of the bank that have reached SEMANTIC_DEGREE links."""
-    rows = np.array(sorted({pair.other - fresh for pair in pairs if pair.other >= fresh}), np.int64)
-    counts = view.ledger.units.link_counts(view.bank, rows, LINK_CODES[LinkType.SEMANTIC, None])
-    degrees = {row + fresh: count for row, count in counts.items()}
-    return within_degree(pairs, degrees, SEMANTIC_DEGREE)
+def _stored(pairs: Sequence[WeightedLink], fresh: int) -> IntArray:
+    """Return the row ids of the bank's units among the other ends of the pairs, ascending."""
+    return np.array(sorted({pair.other - fresh for pair in pairs if pair.other >= fresh}), np.int64)
 
 
 def _named(pairs: Sequence[WeightedLink], names: Mapping[int, str], kind: LinkType) -> list[Link]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -20,22 +20,24 @@ from hindsight_integrations.errors import (
     EngineClosed,
     HindsightError,
     LedgerUnreachable,
-    MalformedOutput,
     RevisionConflict,
 )
 from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.ledger.values import Receipt
 from hindsight_integrations.model.results import (
     EXCERPT_CHARACTERS,
+    USAGE_FIELDS,
     Dropped,
     ItemOutcome,
     RetainResult,
     Settled,
+    with_usage,
 )
 from hindsight_integrations.model.tasks import Task, TaskKind
 from hindsight_integrations.model.turns import OnFork, Role, ThreadMark
 from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.prompts.extract_facts import Passage
+from hindsight_integrations.prompts.repair import malformed
 from hindsight_integrations.retain.changes import (
     DOCUMENT_CHANGED,
     FORKED,
@@ -123,9 +125,9 @@ async def store(
         replace(_result(one, kept, created, receipt), behind=behind) for one in proposals
     )
     first, *others = (with_withdrawals(result, retraction) for result in results)
-    # values of the whole commit are part of the first result
-    first = replace(first, forget_requested=tuple(retraction.forgotten))
-    return [_with_version_changes(_with_tokens(first, judgement), writes.events), *others]
+    # Values of the whole commit are part of the first result, such as the cost of the judgement.
+    first = with_usage(replace(first, forget_requested=tuple(retraction.forgotten)), judgement.usage)
+    return [_with_version_changes(first, writes.events), *others]
 
 
 async def _judgement(
@@ -161,22 +163,8 @@ def _together(results: Sequence[RetainResult]) -> RetainResult:
         counts=dict(counts),
         created=sum(result.created for result in results),
         skipped_messages=sum(result.skipped_messages for result in results),
-        tokens_in=sum(result.tokens_in for result in results),
-        tokens_out=sum(result.tokens_out for result in results),
-        tokens_cached=sum(result.tokens_cached for result in results),
-        calls=sum(result.calls for result in results),
+        **{name: sum(getattr(result, name) for result in results) for name in USAGE_FIELDS},
         **listed,
-    )
-
-
-def _with_tokens(result: RetainResult, judgement: Judgement) -> RetainResult:
-    """Add the cost of the judgement, which is one request for all retains of a commit, to the first result."""
-    return replace(
-        result,
-        tokens_in=result.tokens_in + judgement.tokens_in,
-        tokens_out=result.tokens_out + judgement.tokens_out,
-        tokens_cached=result.tokens_cached + judgement.tokens_cached,
-        calls=result.calls + judgement.calls,
     )
 
 
@@ -221,10 +209,7 @@ def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Rece
         skipped_messages=proposal.skipped,
         dropped=(*proposal.dropped, *known_opinions),
         revision=receipt.revision,
-        tokens_in=proposal.tokens_in,
-        tokens_out=proposal.tokens_out,
-        tokens_cached=proposal.tokens_cached,
-        calls=proposal.calls,
+        **asdict(proposal.usage),
         parked=parked(waiting, TaskKind.EXTRACT_PARKED),
         queued=parked(waiting, TaskKind.EXTRACT_QUEUED, TaskKind.EXTRACT_WAITING),
     )
@@ -311,8 +296,7 @@ async def extract_waiting(task: Task, llm: LLMExtractor, projector: Projector, s
     extraction = await _extract_again(grouped, llm, projector, services)
     if extraction.waiting and not task.others:
         reason = extraction.waiting[0].reason
-        spent = extraction.tokens_in, extraction.tokens_out
-        raise MalformedOutput(llm.model_name, "", reason, tokens_in=spent[0], tokens_out=spent[1])
+        raise malformed(llm.model_name, reason, extraction.usage)
     failed = {item.chunk: item.reason for item in extraction.waiting}
     answered = [part for place, some in enumerate(grouped) if place not in failed for part in some]
     again = [(part, reason) for place, reason in failed.items() for part in grouped[place]]
@@ -333,10 +317,7 @@ async def extract_waiting(task: Task, llm: LLMExtractor, projector: Projector, s
         waiting=tuple(parked_again(part.stored, part.origin, reason) for part, reason in again),
         dropped=(*extraction.dropped, *dropped),
         forget=forgettings(extraction.forget, origin),
-        tokens_in=extraction.tokens_in,
-        tokens_out=extraction.tokens_out,
-        tokens_cached=extraction.tokens_cached,
-        calls=extraction.calls,
+        usage=extraction.usage,
     )
     (result,) = await store([proposal], projector, services)
     return Settled(

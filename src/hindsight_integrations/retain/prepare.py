@@ -408,10 +408,7 @@ async def _prepare_conversation(
         skipped=len(known),
         dropped=(*intake.dropped, *extraction.dropped, *dropped),
         forget=forgettings(extraction.forget, origin),
-        tokens_in=extraction.tokens_in,
-        tokens_out=extraction.tokens_out,
-        tokens_cached=extraction.tokens_cached,
-        calls=extraction.calls,
+        usage=extraction.usage,
     )
 
 
@@ -467,10 +464,7 @@ async def _prepare_document(
         ),
         revision=revision,
         dropped=(*extraction.dropped, *dropped),
-        tokens_in=extraction.tokens_in,
-        tokens_out=extraction.tokens_out,
-        tokens_cached=extraction.tokens_cached,
-        calls=extraction.calls,
+        usage=extraction.usage,
     )
 
 

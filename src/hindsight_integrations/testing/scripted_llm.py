@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from llama_index.core.base.llms.types import (
     ChatMessage,
@@ -28,6 +28,7 @@ from hindsight_integrations.testing.scripted_model import PIECE, reply_of
 if TYPE_CHECKING:
     from llama_index.core.tools import BaseTool
 
+Piece = TypeVar("Piece")
 Reply: TypeAlias = "str | ChatMessage | Exception"
 Script: TypeAlias = "Sequence[Reply] | Callable[[list[ChatMessage]], Reply]"
 
@@ -85,29 +86,17 @@ class ScriptedLLM(FunctionCallingLLM):  # type: ignore[misc] # mypy is told to s
     @override
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """Return the next reply of the script."""
-        message = self._next(messages)
-        return ChatResponse(message=message, delta=message.content)
+        return self.chat(messages)
 
     @override
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         """Return the next reply of the script, in pieces."""
-        message = self._next(messages)
-
-        def pieces() -> ChatResponseGen:
-            yield from _pieces(message)
-
-        return pieces()
+        return _pieces(self._next(messages))
 
     @override
     async def astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseAsyncGen:
         """Return the next reply of the script, in pieces."""
-        message = self._next(messages)
-
-        async def pieces() -> AsyncIterator[ChatResponse]:
-            for piece in _pieces(message):
-                yield piece
-
-        return pieces()
+        return _later(self.stream_chat(messages))
 
     @override
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
@@ -117,31 +106,22 @@ class ScriptedLLM(FunctionCallingLLM):  # type: ignore[misc] # mypy is told to s
     @override
     async def acomplete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
         """Return the next reply of the script, as text."""
-        return CompletionResponse(text=str(self._next([_asked(prompt)]).content or ""))
+        return self.complete(prompt)
 
     @override
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
         """Return the next reply of the script, as text in pieces."""
-        message = self._next([_asked(prompt)])
-
-        def pieces() -> CompletionResponseGen:
-            for piece in _pieces(message):
-                yield CompletionResponse(text=str(piece.message.content or ""), delta=piece.delta)
-
-        return pieces()
+        return (
+            CompletionResponse(text=str(piece.message.content or ""), delta=piece.delta)
+            for piece in _pieces(self._next([_asked(prompt)]))
+        )
 
     @override
     async def astream_complete(
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponseAsyncGen:
         """Return the next reply of the script, as text in pieces."""
-        message = self._next([_asked(prompt)])
-
-        async def pieces() -> AsyncIterator[CompletionResponse]:
-            for piece in _pieces(message):
-                yield CompletionResponse(text=str(piece.message.content or ""), delta=piece.delta)
-
-        return pieces()
+        return _later(self.stream_complete(prompt))
 
     @override
     def get_tool_calls_from_response(
@@ -197,6 +177,11 @@ def calling(tool: str, text: str = "", **arguments: Any) -> ChatMessage:  # noqa
 
 def _asked(text: str | ChatMessage) -> ChatMessage:
     return ChatMessage(role="user", content=text) if isinstance(text, str) else text
+
+
+async def _later(pieces: Iterator[Piece]) -> AsyncIterator[Piece]:
+    for piece in pieces:
+        yield piece
 
 
 def _pieces(message: ChatMessage) -> Iterator[ChatResponse]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.lazy import inherits
 from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.requests import Document, Message, RetainItem
 from hindsight_integrations.model.results import Dropped
@@ -253,10 +254,7 @@ def documents_in(content: Any) -> list[Document]:  # noqa: ANN401 - any caller's
 
 def is_langchain_document(item: object) -> bool:
     """Return whether an object is a LangChain Document, without importing LangChain."""
-    return any(
-        kind.__name__ == "Document" and kind.__module__.startswith("langchain_core.")
-        for kind in type(item).__mro__
-    )
+    return inherits(item, "langchain_core", "Document")
 
 
 def _of_langchain(document: Any) -> Document:  # noqa: ANN401 - langchain_core.documents.Document

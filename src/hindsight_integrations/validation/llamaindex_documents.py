@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.lazy import inherits
 from hindsight_integrations.model.metadata import shared_metadata
 from hindsight_integrations.model.requests import Document
 
@@ -20,10 +21,7 @@ def plain(items: Iterable[Any]) -> list[Any]:
 
 def is_chat_message(item: object) -> bool:
     """Return whether an object is an instance of LlamaIndex's ChatMessage or a subclass."""
-    return any(
-        kind.__name__ == "ChatMessage" and kind.__module__.startswith("llama_index.")
-        for kind in type(item).__mro__
-    )
+    return inherits(item, "llama_index", "ChatMessage")
 
 
 def as_dict(message: Any) -> dict[str, Any]:  # noqa: ANN401 - LlamaIndex's, which is not imported
@@ -62,10 +60,7 @@ LEAST_OVERLAP = 20  # minimum characters of an overlap; shorter ones may be coin
 
 def is_node(item: object) -> bool:
     """Return whether an object is an instance of LlamaIndex's Document or node classes."""
-    return any(
-        kind.__name__ == "BaseNode" and kind.__module__.startswith("llama_index.")
-        for kind in type(item).__mro__
-    )
+    return inherits(item, "llama_index", "BaseNode")
 
 
 def documents_of(nodes: Sequence[Any]) -> list[Document]:

@@ -31,7 +31,9 @@ async def judged_answer(judge: LanguageModel, question: Question, answer: str, *
     if done.output is None:
         return _unread(judge, done)
     verdict = done.output
-    return Judgment(judge.name, verdict.correct, 1.0, verdict.explanation, done.tokens_in, done.tokens_out)
+    return Judgment(
+        judge.name, verdict.correct, 1.0, verdict.explanation, done.usage.tokens_in, done.usage.tokens_out
+    )
 
 
 async def judged_criterion(judge: LanguageModel, criterion: Criterion, answer: str) -> Judgment:
@@ -45,7 +47,12 @@ async def judged_criterion(judge: LanguageModel, criterion: Criterion, answer: s
         return _unread(judge, done)
     verdict = done.output
     return Judgment(
-        judge.name, verdict.yes, verdict.confidence, verdict.explanation, done.tokens_in, done.tokens_out
+        judge.name,
+        verdict.yes,
+        verdict.confidence,
+        verdict.explanation,
+        done.usage.tokens_in,
+        done.usage.tokens_out,
     )
 
 
@@ -54,4 +61,4 @@ async def _asked(judge: LanguageModel, prompt: Prompt[T]) -> RepairedAnswer[T]:
 
 
 def _unread(judge: LanguageModel, done: RepairedAnswer[T]) -> Judgment:
-    return Judgment(judge.name, None, 0.0, done.problem, done.tokens_in, done.tokens_out)
+    return Judgment(judge.name, None, 0.0, done.problem, done.usage.tokens_in, done.usage.tokens_out)

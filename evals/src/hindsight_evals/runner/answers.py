@@ -38,7 +38,7 @@ async def answer_all(
         if done.output is None:
             raise MalformedOutput(reader.name, "", done.problem)
         text = done.output.answer
-        made = Answer(text, reader.name, given, done.tokens_in, done.tokens_out)
+        made = Answer(text, reader.name, given, done.usage.tokens_in, done.usage.tokens_out)
         files.write(replace(result, answer=made))
         answered()
 

@@ -313,17 +313,7 @@ def find_event_time(
 
     The first time counts; open-ended times ("since 2020", "until Friday") date no event. A time without a year is in the
     past with a past-tense verb ("we went to Rome in December"), else in the future ("dentist on December 3"). An ambiguous
-    time is ignored ("I bought a dress for the wedding on Friday").
-
-    Args:
-        text: the statement.
-        reference: when the statement was made; naive times are in `zone`.
-        zone: the time zone of days and hours.
-        rules: the time rules of the language.
-        week_starts: first day of the week; ISO 8601 weeks ("2024-W23") always start on Monday.
-
-    Returns:
-        The window, or None. Arbitrary text never raises.
+    time is ignored ("I bought a dress for the wedding on Friday"). The arguments are those of `find_window`.
     """
     past = replace(_scope(text, reference, zone, rules, week_starts), telling=True)
     for sentence in _SENTENCE.finditer(past.text):

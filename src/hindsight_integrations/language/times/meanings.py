@@ -169,32 +169,24 @@ def iso_month(match: re.Match[str], _scope: Scope) -> Span | None:
     return month_span(int(match["year"]), month) if 1 <= month <= _MONTHS_IN_YEAR else None
 
 
-@needs("d", "m", "y")
+@needs("d", "m", "y?")
 def day_first(match: re.Match[str], scope: Scope) -> Span:
-    """Read a European numeric date: "8.5.2023"."""
-    return day_span(_written_year(match["y"], scope), int(match["m"]), int(match["d"]))
-
-
-@needs("d", "m")
-def day_month(match: re.Match[str], scope: Scope) -> Span:
-    """Read a European numeric date without a year: "8.5."."""
-    month, day = int(match["m"]), int(match["d"])
-    return unspecified(scope, lambda year: day_span(year, month, day))
+    """Read a European numeric date: "8.5.2023", "8.5."."""
+    return _dated(match, scope, int(match["m"]), int(match["d"]))
 
 
 @needs("d", "m", "y?")
 def in_figures(match: re.Match[str], scope: Scope) -> Span:
     """Read a numeric date in the rule's order, swapped if its month can only be a day."""
     day, month = int(match["d"]), int(match["m"])
-    if month > _MONTHS_IN_YEAR:
-        day, month = month, day
-    if "y" in match.re.groupindex:
-        return day_span(_written_year(match["y"], scope), month, day)
-    return unspecified(scope, lambda year: day_span(year, month, day))
+    return _dated(match, scope, *((month, day) if month <= _MONTHS_IN_YEAR else (day, month)))
 
 
-def _written_year(digits: str, scope: Scope) -> int:
-    return int(digits) if len(digits) == 4 else short_year(int(digits), scope)
+def _dated(match: re.Match[str], scope: Scope, month: int, day: int) -> Span:
+    if "y" not in match.re.groupindex:
+        return unspecified(scope, lambda year: day_span(year, month, day))
+    year = match["y"]
+    return day_span(int(year) if len(year) == 4 else short_year(int(year), scope), month, day)
 
 
 def day_number(text: str, scope: Scope) -> int:
@@ -256,8 +248,34 @@ def this_time_then(match: re.Match[str], scope: Scope) -> Span | None:
     return None if year is None else month_span(year, scope.now.month)
 
 
-def _yearly_month(name: str, scope: Scope) -> YearlyTime:
-    return lambda year: month_span(year, scope.words.months[word(name)])
+def _yearly(match: re.Match[str], scope: Scope) -> YearlyTime:
+    """Return the holiday, season, day or month that a match names."""
+    groups = match.re.groupindex
+    if "holiday" in groups:
+        return scope.words.holidays[word(match["holiday"])]
+    if "season" in groups:
+        first = scope.words.seasons[word(match["season"])]
+        return lambda year: month_span(year, first, 3, Unit.QUARTER)
+    month = scope.words.months[word(match["month" if "month" in groups else "clear_month"])]
+    if "day" not in groups:
+        return lambda year: month_span(year, month)
+    day = day_number(match["day"], scope)
+    return lambda year: day_span(year, month, day)
+
+
+@needs("month|season|holiday", "which")
+def which_yearly(match: re.Match[str], scope: Scope) -> Span | None:
+    """Read "last May", "el pasado 3 de mayo", "last spring", "last Christmas"."""
+    if "holiday" in match.re.groupindex and _is_thing(match, scope):
+        return None
+    return relative(scope, _yearly(match, scope), which_of(match, scope))
+
+
+@needs("season|holiday")
+def yearly_before_last(match: re.Match[str], scope: Scope) -> Span:
+    """Read "the summer before last"."""
+    yearly = _yearly(match, scope)
+    return yearly(relative(scope, yearly, Which.LAST).start.year - 1)
 
 
 def _is_name(match: re.Match[str], scope: Scope) -> bool:
@@ -279,7 +297,7 @@ def month(match: re.Match[str], scope: Scope) -> Span | None:
     impossible = None if match["tail"] else regex(scope.words.no_year).match(scope.text, match.end())
     if impossible and not regex(scope.words.quantity_after).match(scope.text, impossible.end()):
         raise ValueError("no such year")
-    return of_tail(scope, _yearly_month(match["month"], scope), match["tail"])
+    return of_tail(scope, _yearly(match, scope), match["tail"])
 
 
 @needs("intro", "the", "month", "tail")
@@ -302,19 +320,13 @@ def month_of_year(match: re.Match[str], scope: Scope) -> Span | None:
         name.islower() and word(name) in scope.words.verb_months and not re.search("[0-9]", tail)
     ):
         return None
-    return of_tail(scope, _yearly_month(name, scope), tail)
+    return of_tail(scope, _yearly(match, scope), tail)
 
 
 @needs("clear_month")
 def clear_month(match: re.Match[str], scope: Scope) -> Span:
     """Read "September", an unambiguous name."""
-    return of_tail(scope, _yearly_month(match["clear_month"], scope), "")
-
-
-@needs("month", "which")
-def which_month(match: re.Match[str], scope: Scope) -> Span:
-    """Read "last May"."""
-    return relative(scope, _yearly_month(match["month"], scope), which_of(match, scope))
+    return of_tail(scope, _yearly(match, scope), "")
 
 
 @needs("month", "day", "tail")
@@ -343,26 +355,15 @@ def month_and_day(match: re.Match[str], scope: Scope) -> Span:
         ValueError: the day does not exist, or the digits after it are not a year.
     """
     tail = match["tail"]
-    number, day = scope.words.months[word(match["month"])], day_number(match["day"], scope)
     if not tail and regex(scope.words.no_year).match(scope.text, match.end()):
         raise ValueError("no such year")
-    return of_tail(scope, lambda year: day_span(year, number, day), tail)
-
-
-@needs("month", "day", "which")
-def which_month_and_day(match: re.Match[str], scope: Scope) -> Span:
-    """Read "el pasado 3 de mayo", "the coming 5th of May"."""
-    number, day = scope.words.months[word(match["month"])], day_number(match["day"], scope)
-    return relative(scope, lambda year: day_span(year, number, day), which_of(match, scope))
+    return of_tail(scope, _yearly(match, scope), tail)
 
 
 @needs("month", "y", "day?")
 def short_dated(match: re.Match[str], scope: Scope) -> Span:
     """Read months and days with a two-digit year: "3 Aug 96", "Aug 96"."""
-    number, year = scope.words.months[word(match["month"])], short_year(int(match["y"]), scope)
-    if "day" not in match.re.groupindex:
-        return month_span(year, number)
-    return day_span(year, number, day_number(match["day"], scope))
+    return _yearly(match, scope)(short_year(int(match["y"]), scope))
 
 
 @needs("month", "day", "day2", "tail")
@@ -455,11 +456,6 @@ def yearly_time(rule: str) -> YearlyTime:
     return lambda year: containing(Unit.DAY, feast(year).start + timedelta(days=days))
 
 
-def _feast(match: re.Match[str], scope: Scope) -> YearlyTime:
-    """Return the holiday that a match names."""
-    return scope.words.holidays[word(match["holiday"])]
-
-
 def _is_thing(match: re.Match[str], scope: Scope) -> bool:
     """Return whether a holiday word names a thing, such as a Christmas tree."""
     return regex(scope.words.holiday_things).match(scope.text, match.end()) is not None
@@ -468,31 +464,16 @@ def _is_thing(match: re.Match[str], scope: Scope) -> bool:
 @needs("holiday", "tail")
 def holiday(match: re.Match[str], scope: Scope) -> Span | None:
     """Read "Christmas", "at Easter 2024"."""
-    return None if _is_thing(match, scope) else of_tail(scope, _feast(match, scope), match["tail"])
-
-
-@needs("holiday", "which")
-def which_holiday(match: re.Match[str], scope: Scope) -> Span | None:
-    """Read "last Christmas"."""
-    if _is_thing(match, scope):
-        return None
-    return relative(scope, _feast(match, scope), which_of(match, scope))
-
-
-@needs("holiday")
-def holiday_before_last(match: re.Match[str], scope: Scope) -> Span:
-    """Read "the Christmas before last"."""
-    feast = _feast(match, scope)
-    return feast(relative(scope, feast, Which.LAST).start.year - 1)
+    return None if _is_thing(match, scope) else of_tail(scope, _yearly(match, scope), match["tail"])
 
 
 @needs("holiday", "unit", "tail")
 def holiday_unit(match: re.Match[str], scope: Scope) -> Span | None:
     """Read "Christmas week", "Labor Day weekend 2023"."""
-    feast, unit = _feast(match, scope), scope.words.units[word(match["unit"])]
+    unit = scope.words.units[word(match["unit"])]
     if unit not in {Unit.WEEK, Unit.WEEKEND}:
         return None
-    day = of_tail(scope, feast, match["tail"])
+    day = of_tail(scope, _yearly(match, scope), match["tail"])
     return weekend_near(day.start) if unit is Unit.WEEKEND else scope.unit_around(unit, day.start)
 
 
@@ -710,17 +691,10 @@ year_to_date, quarter_to_date, month_to_date, week_to_date = map(
 )
 
 
-def _running(unit: Unit) -> Build:
-    """Read "heuer", one word for the current unit."""
-
-    @needs()
-    def whole(_match: re.Match[str], scope: Scope) -> Span:
-        return scope.unit_around(unit, scope.now)
-
-    return whole
-
-
-running_year = _running(Unit.YEAR)
+@needs()
+def running_year(_match: re.Match[str], scope: Scope) -> Span:
+    """Read "heuer", one word for the current year."""
+    return scope.unit_around(Unit.YEAR, scope.now)
 
 
 @needs()
@@ -824,8 +798,7 @@ def weekdays_ago(match: re.Match[str], scope: Scope) -> Span:
 @needs("number", "holiday|season")
 def occurrences_ago(match: re.Match[str], scope: Scope) -> Span:
     """Read "two summers ago", "three Christmases ago"."""
-    of = _feast if "holiday" in match.re.groupindex else _season
-    yearly = of(match, scope)
+    yearly = _yearly(match, scope)
     count = counted(match["number"], "", scope.words)[0]
     return yearly(relative(scope, yearly, Which.LAST).start.year + 1 - count)
 
@@ -900,12 +873,6 @@ def other_day(_match: re.Match[str], scope: Scope) -> Span:
     return days_span(shift(scope.now, Unit.DAY, -7), shift(scope.now, Unit.DAY, -1), Unit.WEEK)
 
 
-def _season(match: re.Match[str], scope: Scope) -> YearlyTime:
-    """Return the season that a match names."""
-    first = scope.words.seasons[word(match["season"])]
-    return lambda year: month_span(year, first, 3, Unit.QUARTER)
-
-
 @needs("season", "tail")
 def season(match: re.Match[str], scope: Scope) -> Span | None:
     """Read "in spring"; "in Spring Boot" and "in the fall of Rome" are not seasons."""
@@ -915,7 +882,7 @@ def season(match: re.Match[str], scope: Scope) -> Span | None:
             return None
         if regex(scope.words.season_things).match(scope.text, match.end()):
             return None
-    return of_tail(scope, _season(match, scope), match["tail"])
+    return of_tail(scope, _yearly(match, scope), match["tail"])
 
 
 @needs("season", "tail")
@@ -924,24 +891,11 @@ def dated_season(match: re.Match[str], scope: Scope) -> Span | None:
     return season(match, scope) if match["tail"] else None
 
 
-@needs("season", "which")
-def which_season(match: re.Match[str], scope: Scope) -> Span:
-    """Read "last spring"."""
-    return relative(scope, _season(match, scope), which_of(match, scope))
-
-
-@needs("season")
-def season_before_last(match: re.Match[str], scope: Scope) -> Span:
-    """Read "the summer before last"."""
-    last = relative(scope, _season(match, scope), Which.LAST)
-    return _season(match, scope)(last.start.year - 1)
-
-
 @needs("season", "year|y")
 def split_winter(match: re.Match[str], scope: Scope) -> Span:
     """Read "winter 2022/23": the first year is the one in which it starts."""
     year = match["year"] if "year" in match.re.groupindex else match["y"]
-    return _season(match, scope)(int(year) if len(year) > 2 else short_year(int(year), scope))
+    return _yearly(match, scope)(int(year) if len(year) > 2 else short_year(int(year), scope))
 
 
 # A lone number is a year only within this many years before and after the reference.
@@ -1157,7 +1111,7 @@ def _portion(match: re.Match[str], scope: Scope, whole: Span, *, of_year: bool) 
 def unit_of_month(match: re.Match[str], scope: Scope) -> Span | None:
     """Read "in der ersten Juniwoche", a unit of a month in one word."""
     unit, number = unit_of(match, scope), scope.words.ordinals[word(match["ordinal"])]
-    month = _month(match, scope)
+    month = of_tail(scope, _yearly(match, scope), match["tail"])
     if unit is Unit.WEEKEND:
         return containing(unit, nth_weekday(month, SATURDAY, number).start)
     return _slice(month, unit, -1 if number < 0 else number - 1, 1)
@@ -1166,12 +1120,7 @@ def unit_of_month(match: re.Match[str], scope: Scope) -> Span | None:
 @needs("ordinal", "clear_month", "piece", "tail")
 def piece_of_month(match: re.Match[str], scope: Scope) -> Span:
     """Read "in der ersten Junihälfte"."""
-    return _piece(match, scope, _month(match, scope))
-
-
-def _month(match: re.Match[str], scope: Scope) -> Span:
-    number = scope.words.months[word(match["clear_month"])]
-    return of_tail(scope, lambda year: month_span(year, number), match["tail"])
+    return _piece(match, scope, of_tail(scope, _yearly(match, scope), match["tail"]))
 
 
 @needs("portion", "unit", "tail")

@@ -46,6 +46,7 @@ from hindsight_integrations.model.reflections import (
     OpinionMovement,
     OpinionOutcome,
 )
+from hindsight_integrations.model.results import NO_USAGE, Usage
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit, ValidityEvent, ValidityKind
@@ -336,16 +337,12 @@ class Relations:
         found: the relations, by pair: (text of the new opinion, unit id of the held opinion's current wording). Pairs without a
             usable answer are missing.
         asked: all pairs sent to the model, with or without an answer; a pair is sent only once.
-        calls: number of calls.
-        tokens_in: prompt tokens reported.
-        tokens_out: completion tokens reported.
+        usage: cost of the model calls.
     """
 
     found: dict[tuple[str, str], PairRelation] = field(default_factory=dict)
     asked: set[tuple[str, str]] = field(default_factory=set)
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
+    usage: Usage = NO_USAGE
 
 
 async def relate(drafts: Sequence[OpinionDraft], model: LanguageModel, known: Relations) -> None:
@@ -368,9 +365,7 @@ async def relate(drafts: Sequence[OpinionDraft], model: LanguageModel, known: Re
     new = [NewOpinion(text, tuple(numbers[each.unit_id] for each in near)) for text, near in compared]
     prompt = relate_opinions_prompt(new, [each.text for each in wordings])
     done = await complete_with_repair(model, prompt, check=lambda answer: relation_problems(answer, new))
-    known.calls += done.tries
-    known.tokens_in += done.tokens_in
-    known.tokens_out += done.tokens_out
+    known.usage += done.usage
     for one in usable(done.last, new):
         known.found[new[one.new - 1].text, wordings[one.held - 1].unit_id] = PairRelation(
             one.relation, one.strength, " ".join(one.reason.split())
@@ -675,17 +670,13 @@ class FormedOpinions:
         changes: outcome of each opinion, in the given order; for a repeated operation, the recorded outcome.
         moves: outcomes with their effect on confidences; empty for a repeated operation.
         repeated: whether the operation was already recorded.
-        calls: number of calls to the model.
-        tokens_in: prompt tokens reported.
-        tokens_out: completion tokens reported.
+        usage: cost of the model calls.
     """
 
     changes: tuple[OpinionChange, ...]
     moves: tuple[OpinionMove, ...] = ()
     repeated: bool = False
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
+    usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -759,13 +750,7 @@ async def commit_opinions(
 def _formed(
     changes: tuple[OpinionChange, ...], relations: Relations, moved: tuple[OpinionMove, ...]
 ) -> FormedOpinions:
-    return FormedOpinions(
-        changes,
-        moved,
-        calls=relations.calls,
-        tokens_in=relations.tokens_in,
-        tokens_out=relations.tokens_out,
-    )
+    return FormedOpinions(changes, moved, usage=relations.usage)
 
 
 def _refused(proposed: Sequence[ProposedOpinion], reason: str, relations: Relations) -> FormedOpinions:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hindsight_integrations.errors import MalformedOutput, PromptTooLong, RevisionConflict
+from hindsight_integrations.errors import PromptTooLong, RevisionConflict
 from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.indexes.documents import as_they_stand
 from hindsight_integrations.indexes.embedding import unit_writes
@@ -30,7 +30,7 @@ from hindsight_integrations.model.opinions import (
     conviction,
 )
 from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.model.results import Dropped, Settled
+from hindsight_integrations.model.results import NO_USAGE, Dropped, Settled, Usage, with_usage
 from hindsight_integrations.model.tasks import Task
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.time import next_instant
@@ -50,7 +50,7 @@ from hindsight_integrations.prompts.assess_evidence import (
     AskedOpinion,
     assess_evidence_prompt,
 )
-from hindsight_integrations.prompts.repair import complete_with_repair
+from hindsight_integrations.prompts.repair import complete_with_repair, malformed
 from hindsight_integrations.reflect.citations import Ground, completed_grounds
 from hindsight_integrations.reflect.opinions.evidence import (
     AssessedFact,
@@ -342,13 +342,11 @@ class Assessments:
 
     Attributes:
         verdicts: verdicts by pair; pairs without a usable assessment are missing.
-        tokens_in: prompt tokens, including repairs.
-        tokens_out: completion tokens, including repairs.
+        usage: cost of the model calls.
     """
 
     verdicts: dict[PairKey, AssessorVerdict] = field(default_factory=dict)
-    tokens_in: int = 0
-    tokens_out: int = 0
+    usage: Usage = NO_USAGE
 
 
 async def assess(
@@ -372,13 +370,9 @@ async def assess(
         half = len(batch) // 2
         one = await assess(batch[:half], profile, model, languages)
         other = await assess(batch[half:], profile, model, languages)
-        return Assessments(
-            {**one.verdicts, **other.verdicts},
-            one.tokens_in + other.tokens_in,
-            one.tokens_out + other.tokens_out,
-        )
+        return Assessments({**one.verdicts, **other.verdicts}, one.usage + other.usage)
     verdicts = asked.verdicts(answered.last) if answered.last else {}
-    return Assessments(verdicts, answered.tokens_in, answered.tokens_out)
+    return Assessments(verdicts, answered.usage)
 
 
 class AssessmentPrompt:
@@ -502,18 +496,14 @@ async def reinforce(task: Task, model: LanguageModel, projector: Projector, serv
     """
     verdicts: dict[PairKey, AssessorVerdict] = {}
     tried: set[PairKey] = set()
-    spent, conflicts = Settled(), 0
+    usage, assessed, conflicts = NO_USAGE, 0, 0
     while True:
         pending = await services.workers.read(read_pending, projector, services)
         if batch := next_batch(pending, tried):
             made = await assess(batch, pending.profile, model, services.languages)
             verdicts.update(made.verdicts)
             tried.update(pair_key(pair.opinion, pair.fact) for pair in batch)
-            spent = replace(
-                spent,
-                tokens_in=spent.tokens_in + made.tokens_in,
-                tokens_out=spent.tokens_out + made.tokens_out,
-            )
+            usage += made.usage
         last = not next_batch(pending, tried)
         giving_up = last and task.attempts >= TRIES_OF_MODEL
         decision = await services.workers.read(
@@ -530,14 +520,12 @@ async def reinforce(task: Task, model: LanguageModel, projector: Projector, serv
                 now = await services.workers.read(projector.ledger.revision, bank)
                 raise RevisionConflict(bank, pending.revision, now)
             continue
-        spent = replace(spent, assessed=spent.assessed + len(decision.evidence))
+        assessed += len(decision.evidence)
         if ends:
-            return replace(spent, dropped=_dropped(decision))
+            return with_usage(Settled(assessed=assessed, dropped=_dropped(decision)), usage)
         if last:
             left = f"{len(decision.passed_over)} pairs of an opinion and a fact have no assessment"
-            raise MalformedOutput(
-                model.name, "", left, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out
-            )
+            raise malformed(model.name, left, usage)
 
 
 def decide(
