@@ -50,7 +50,7 @@ from hindsight_integrations.prompts.reflect_step import (
 from hindsight_integrations.prompts.relate_opinions import NewOpinion
 from hindsight_integrations.prompts.rendering import template, with_schema_in_words
 from hindsight_integrations.prompts.repair import repair_prompt
-from hindsight_integrations.reflect.agentic.toolbox import MEMORY_TOOLS
+from hindsight_integrations.reflect.toolbox import MEMORY_TOOLS
 
 Render: TypeAlias = Callable[..., Prompt[Any]]
 

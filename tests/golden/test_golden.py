@@ -72,7 +72,7 @@ from hindsight_integrations.prompts.relate_opinions import (
 )
 from hindsight_integrations.prompts.repair import repair_prompt
 from hindsight_integrations.prompts.typed_answer import typed_answer_prompt
-from hindsight_integrations.reflect.agentic.toolbox import MEMORY_TOOLS
+from hindsight_integrations.reflect.toolbox import MEMORY_TOOLS
 
 HERE = Path(__file__).parent
 MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

@@ -19,7 +19,8 @@ from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.prompts.reflect_step import LookupStep
-from hindsight_integrations.reflect.agentic.toolbox import (
+from hindsight_integrations.reflect.citations import CitationIndex
+from hindsight_integrations.reflect.toolbox import (
     MEMORY_TOOLS,
     Numbering,
     Toolbox,
@@ -27,7 +28,6 @@ from hindsight_integrations.reflect.agentic.toolbox import (
     ToolProblem,
     ToolResult,
 )
-from hindsight_integrations.reflect.citations import CitationIndex
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 LATER = datetime(2024, 6, 12, tzinfo=UTC)

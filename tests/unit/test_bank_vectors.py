@@ -22,7 +22,7 @@ from ledger_support import commit
 
 from hindsight_integrations.errors import IndexOutOfStep
 from hindsight_integrations.indexes import projection as vectors
-from hindsight_integrations.indexes.bank_vectors import BankVectors, IndexState
+from hindsight_integrations.indexes.bank_view import BankVectors, IndexState
 from hindsight_integrations.indexes.exact import ExactVectorIndex
 from hindsight_integrations.indexes.fts5 import Fts5Keywords
 from hindsight_integrations.indexes.graph import RustworkxMemoryGraph

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.reflect.agentic.toolbox import LONGEST, NoArithmetic, evaluated
+from hindsight_integrations.reflect.toolbox import LONGEST, NoArithmetic, evaluated
 
 
 @every_row(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.turns import Role, SourceTurn
-from hindsight_integrations.reflect.agentic.toolbox import Numbering
 from hindsight_integrations.reflect.citations import CitationIndex, references
+from hindsight_integrations.reflect.toolbox import Numbering
 
 
 def item(name: str) -> RecalledUnit:

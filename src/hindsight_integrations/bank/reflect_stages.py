@@ -33,7 +33,7 @@ from hindsight_integrations.model.results import RecallResult, Usage
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.relate_opinions import Relation
-from hindsight_integrations.reflect.agentic.steps import Progress
+from hindsight_integrations.reflect.agentic import Progress
 from hindsight_integrations.reflect.answer import EXTRACTED
 from hindsight_integrations.reflect.citations import CitationIndex
 from hindsight_integrations.reflect.opinions.forming import PairRelation, Relations

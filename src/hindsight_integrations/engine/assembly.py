@@ -25,7 +25,7 @@ from hindsight_integrations.config import (
 from hindsight_integrations.engine.engine import Engine, Storage
 from hindsight_integrations.engine.remote import Connection, RemoteEngine
 from hindsight_integrations.errors import InvalidRequest, MissingDependency, is_database, shown
-from hindsight_integrations.indexes.bank_vectors import ScoringVectorIndex
+from hindsight_integrations.indexes.bank_view import ScoringVectorIndex
 from hindsight_integrations.indexes.projection import Indexes
 from hindsight_integrations.indexes.protocols import VectorIndex
 from hindsight_integrations.language.packs import languages_of
@@ -199,7 +199,6 @@ def _redact(redact: Callable[[str], str] | None) -> Callable[[str], str] | None:
 
 
 def _place(path: str | Path) -> str:
-    """Return the location for bank references."""
     if path in (MEMORY, Path(MEMORY)):
         return f"{MEMORY}{uuid4().hex}"
     if is_database(path):
@@ -294,7 +293,6 @@ def _holder(folder: CacheFolder | None) -> Holder:
 
 
 def _index_marks(data: Path) -> list[IndexMark]:
-    """Return the watermarks of the indexes in a data directory."""
     from hindsight_integrations.indexes.chroma import chroma_marks
     from hindsight_integrations.indexes.store_pool import keyword_marks
 

@@ -321,7 +321,6 @@ class Engine:
         self._workers.abandon("it was opened before a fork")
 
     def _begin_work(self) -> None:
-        """Start the worker, and notify it of every write."""
         worker = self._worker = Worker(self._services, self._banks)
         self._services = replace(self._services, workers=HeardWorkers(self._workers, worker.call))
         # The worker does not refer to the engine, so it ends if an engine is garbage-collected without `close`.

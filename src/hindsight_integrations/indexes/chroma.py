@@ -755,7 +755,6 @@ class SegmentFiles:
 
 
 def _written(path: Path) -> tuple[int, int] | None:
-    """Return inode and modification time of a file; None if it does not exist."""
     try:
         status = path.stat()
     except FileNotFoundError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -176,17 +177,10 @@ def _shortlist(rough: FloatArray, limit: int) -> IntArray:
 FIRST_CAPACITY = 1024
 
 
-class ExactVectorIndex:
-    """A VectorIndex and VectorScorer over one float32 matrix in memory; its watermark starts at None.
+class _ExactIndex(ABC):
+    """The members that both exact indexes have in common."""
 
-    Searches take no lock: the writer publishes a new pair of views in one assignment. Ids in ascending order
-    are appended at amortised cost; replacing or removing copies the matrix once per call.
-    """
-
-    def __init__(self, bank: str = "") -> None:
-        self._bank = bank
-        self._watermark: Watermark | None = None
-        self._rows = self._store = no_rows()
+    _watermark: Watermark | None = None
 
     @property
     def watermark(self) -> Watermark | None:
@@ -200,8 +194,31 @@ class ExactVectorIndex:
 
     @property
     def keeps_removed(self) -> bool:
-        """False: it has no files."""
+        """False: removed vectors do not stay in files after `advance`."""
         return False
+
+    def load(self) -> None:  # noqa: B027 - there is nothing to load
+        """Do nothing: the vectors can be searched at once."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Remove everything, including the watermark."""
+
+    def discard(self) -> None:
+        """Same as `clear`."""
+        self.clear()
+
+
+class ExactVectorIndex(_ExactIndex):
+    """A VectorIndex and VectorScorer over one float32 matrix in memory; its watermark starts at None.
+
+    Searches take no lock: the writer publishes a new pair of views in one assignment. Ids in ascending order
+    are appended at amortised cost; replacing or removing copies the matrix once per call.
+    """
+
+    def __init__(self, bank: str = "") -> None:
+        self._bank = bank
+        self._rows = self._store = no_rows()
 
     @property
     def rows(self) -> Rows:
@@ -234,9 +251,6 @@ class ExactVectorIndex:
         """Set the watermark, for the lifetime of the process."""
         self._watermark = mark
 
-    def load(self) -> None:
-        """Do nothing: the vectors can be searched at once."""
-
     def count(self) -> int:
         """Return the number of vectors."""
         return len(self._rows.ids)
@@ -258,10 +272,6 @@ class ExactVectorIndex:
         self._watermark = None
         self._publish(no_rows())
 
-    def discard(self) -> None:
-        """Same as `clear`."""
-        self.clear()
-
     def close(self) -> None:
         """Release the matrix."""
         self.clear()
@@ -281,7 +291,6 @@ class ExactVectorIndex:
 
 
 def _grown(rows: Rows, capacity: int, dimension: int) -> Rows:
-    """Copy the rows into a buffer with room for `capacity` rows."""
     store = Rows(np.empty(capacity, np.int64), np.empty((capacity, dimension), np.float32))
     if used := len(rows.ids):
         store.ids[:used] = rows.ids
@@ -298,7 +307,6 @@ def _last_of_each(ids: IntArray, vectors: Matrix) -> tuple[IntArray, Matrix]:
 
 
 def _merged(rows: Rows, ids: IntArray, vectors: Matrix) -> Rows:
-    """Merge two sets of rows without common ids, by ascending id."""
     if len(rows.ids) == 0:
         return _grown(Rows(ids, vectors), len(ids), vectors.shape[1])
     together = np.concatenate((rows.ids, ids))
@@ -478,7 +486,6 @@ class VectorFile:
 
 
 def _checksums(part: Part) -> tuple[int, int]:
-    """Return the CRC-32 of all ids and of sampled vectors."""
     ids, vectors = part
     places = np.linspace(0, len(vectors) - 1, min(SAMPLE, len(vectors))).astype(np.int64)
     return crc32(_raw(ids)), crc32(_raw(vectors[places]))
@@ -520,7 +527,7 @@ class _SearchedRows:
     tail: Rows
 
 
-class MappedVectorIndex:
+class MappedVectorIndex(_ExactIndex):
     """A VectorIndex and VectorScorer whose vectors are memory-mapped from a file.
 
     New vectors stay in memory until there are enough to write, so the watermark on disk may lag behind; after
@@ -533,7 +540,6 @@ class MappedVectorIndex:
         self._file, self._bank, self._tail_rows = file, bank, tail_rows
         self._tail = ExactVectorIndex(bank)
         self._stored = no_rows()
-        self._watermark: Watermark | None = None
         self._recorded: Watermark | None = None  # the watermark in the file
         self._ahead = False  # whether the file contains commits after its watermark
         self._unclean = False  # whether the file contains removed vectors
@@ -545,21 +551,6 @@ class MappedVectorIndex:
                 file.drop()
                 self._stored = no_rows()
         self._publish()
-
-    @property
-    def watermark(self) -> Watermark | None:
-        """The commit this index has reached; after opening, that of its file; None when new."""
-        return self._watermark
-
-    @property
-    def recorded(self) -> Watermark | None:
-        """See `watermark`."""
-        return self._watermark
-
-    @property
-    def keeps_removed(self) -> bool:
-        """False: `advance` rewrites the file without removed vectors."""
-        return False
 
     def upsert(self, ids: IntArray, vectors: Matrix) -> None:
         """Store vectors (n, dimension) under ids (n,), replacing existing ones; for a repeated id the last counts.
@@ -596,9 +587,6 @@ class MappedVectorIndex:
         if self._unclean or self._ahead or self._enough:
             self._store(mark)
 
-    def load(self) -> None:
-        """Do nothing: the vectors can be searched at once."""
-
     def count(self) -> int:
         """Return the number of vectors."""
         held = self._held
@@ -633,10 +621,6 @@ class MappedVectorIndex:
         self._forget()
         with self._files():
             self._file.drop()
-
-    def discard(self) -> None:
-        """Same as `clear`."""
-        self.clear()
 
     def close(self) -> None:
         """Release the mapping and the memory; the file stays."""
@@ -720,7 +704,6 @@ class MappedVectorIndex:
 
 
 def _joined(lists: Sequence[Hits], limit: int) -> Hits:
-    """Merge ranked lists with distinct ids."""
     ids, scores = (np.concatenate([getattr(hits, name) for hits in lists]) for name in ("ids", "scores"))
     return ranked(ids, scores, limit)
 

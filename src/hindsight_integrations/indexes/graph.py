@@ -273,7 +273,6 @@ class RustworkxMemoryGraph:
         return units
 
     def _forget_units_of(self, nodes: IntArray) -> None:
-        """Drop the cached units of these entities."""
         if self._units_by_entity:
             for node in nodes.tolist():
                 self._units_by_entity.pop(node, None)

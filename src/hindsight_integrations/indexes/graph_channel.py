@@ -153,7 +153,6 @@ def _one_hop(ids: IntArray, relevance: Relevance, limit: int) -> Hits:
 
 
 def _by_relevance(activated: Hits, relevance: Relevance, limit: int) -> Hits:
-    """Rank activated units by activation times cosine."""
     return ranked(activated.ids, activated.scores * np.maximum(relevance(activated.ids), 0.0), limit)
 
 

@@ -22,8 +22,13 @@ from hindsight_integrations.errors import (
     LedgerLost,
     StorageError,
 )
-from hindsight_integrations.indexes.bank_vectors import BankVectors, IndexState, ScoringVectorIndex
-from hindsight_integrations.indexes.bank_view import EXACT_LIMIT, BankView
+from hindsight_integrations.indexes.bank_view import (
+    EXACT_LIMIT,
+    BankVectors,
+    BankView,
+    IndexState,
+    ScoringVectorIndex,
+)
 from hindsight_integrations.indexes.columns import (
     ARRAYS,
     Codes,
@@ -893,7 +898,6 @@ class BankProjection:
         return Ahead(self._mark.generation, self._mark.revision, int(self._hub_degree), self._graph.awake)
 
     def _follow(self, feed: Feed) -> None:
-        """Update everything to the feed's revision."""
         self._check_history(feed)
         for follower in self._followers:
             follower.follow(feed)

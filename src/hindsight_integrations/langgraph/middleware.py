@@ -288,7 +288,6 @@ def summarised(before: Sequence[BaseMessage], now: Sequence[BaseMessage]) -> lis
 
 
 def _with_memories(request: ModelRequest[Any], found: Recalled) -> ModelRequest[Any]:
-    """Return the request with the memories inserted into its messages."""
     found.follow(request.state["messages"])
     if not found.memories:
         return request

@@ -16,7 +16,7 @@ from langchain_core.runnables.config import set_config_context
 from langgraph.types import TracePolicy, omit_payload
 from langsmith import tracing_context
 
-from hindsight_integrations import InvalidRequest, RetainResult, Settled, tolerance
+from hindsight_integrations import InvalidRequest, Settled, tolerance
 from hindsight_integrations.choices import choice
 from hindsight_integrations.config import Extract
 from hindsight_integrations.langgraph.bank_finder import (
@@ -451,7 +451,7 @@ def create_retain_node(
                 result = target.threads.follow(
                     messages, **options | _run_options(place, messages_key, config)
                 )
-                _emit_retained(name, result)
+                emit(EventKind.RETAINED, name, **retained_values(result))
         return {}
 
     async def aretain(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
@@ -462,7 +462,7 @@ def create_retain_node(
                 result = await target.threads.follow(
                     messages, **options | _run_options(place, messages_key, config)
                 )
-                _emit_retained(name, result)
+                emit(EventKind.RETAINED, name, **retained_values(result))
         return {}
 
     return MemoryNode("retain", retain, aretain)
@@ -487,11 +487,6 @@ def _run_options(place: NodePosition, messages_key: str, config: RunnableConfig)
     said["remember"] = uses_memory(config)
     said["metadata"] = {"run_id": place.run_id, "checkpoint_ns": place.namespace or None}
     return said if place.thread else said | {"on_fork": OnFork.KEEP}
-
-
-def _emit_retained(bank: str, result: RetainResult) -> None:
-    """Emit the event of a retained turn."""
-    emit(EventKind.RETAINED, bank, **retained_values(result))
 
 
 NOT_SETTLED = "the bank's queued tasks stay queued"

@@ -450,7 +450,6 @@ def _route_step(state: State) -> str:
 
 
 def _route_answered(state: State) -> str:
-    """Route from the answer to assess; END if the answer proposes no opinion."""
     return "assess" if state["answered"] else END
 
 

@@ -114,7 +114,6 @@ class HindsightRetriever(BaseRetriever):
         return as_documents(await bank.recall(query, **self._options(options)))
 
     def _get_ls_params(self, **_: Any) -> LangSmithRetrieverParams:  # noqa: ANN401 - LangChain's
-        """Return the retriever's name and provider for traces."""
         return LangSmithRetrieverParams(ls_retriever_name="hindsight", ls_vector_store_provider="hindsight")
 
     def _options(self, call: Mapping[str, Any]) -> RecallOptions:

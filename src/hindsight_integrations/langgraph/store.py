@@ -340,11 +340,7 @@ def _matches(namespace: Namespace, condition: MatchCondition) -> bool:
         if condition.match_type == "prefix"
         else namespace[len(namespace) - len(path) :]
     )
-    return _alike(ends, path)
-
-
-def _alike(labels: Sequence[str], path: Sequence[str]) -> bool:
-    return all(wanted in (ANY, label) for label, wanted in zip(labels, path, strict=True))
+    return all(wanted in (ANY, label) for label, wanted in zip(ends, path, strict=True))
 
 
 def _check_op(op: Op) -> None:

@@ -293,7 +293,6 @@ def confidence(signals: AnswerSignals, *, named: bool = True) -> float:
 
 
 def _probability(weights: Weights, relevance: float, signals: AnswerSignals) -> float:
-    """Compute 1 / (1 + exp(-log-odds)) for one model."""
     odds = weights.bias + weights.relevance * relevance + weights.names * signals.names
     odds += weights.words * signals.words + weights.share * signals.share
     return 1.0 / (1.0 + math.exp(-max(-500.0, min(500.0, odds))))

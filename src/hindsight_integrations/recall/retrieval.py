@@ -108,7 +108,6 @@ def _parsed(question: RecallQuestion) -> Interval | None:
 
 
 def _within(window: Interval, question: RecallQuestion, selected: Selection) -> Selection:
-    """Return the selected memories within a window."""
     columns = question.view.columns
     mask = matches(columns.starts, columns.ends, columns.mentioned, window) & selected.mask
     return Selection(mask, int(np.count_nonzero(mask)))
@@ -124,7 +123,6 @@ def _is_selective(then: Selection, selected: Selection, notes: list[str]) -> boo
 
 
 def _without(text: str, expression: TimeWindow) -> str:
-    """Return the question without its time expression."""
     start, end = expression.span
     return _BEFORE_MARK.sub("", " ".join(f"{text[:start]} {text[end:]}".split())).strip(_EDGES)
 

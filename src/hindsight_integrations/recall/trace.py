@@ -170,7 +170,6 @@ def _reranked(ranking: Ranking) -> dict[int, Reranked]:
 
 
 def _hits(lists: Mapping[Channel, Hits]) -> dict[int, dict[Channel, ChannelHit]]:
-    """Return each channel's rank and score for each unit, by row id."""
     found: dict[int, dict[Channel, ChannelHit]] = {}
     for channel, hits in lists.items():
         for rank, (row, score) in enumerate(zip(hits.ids.tolist(), hits.scores.tolist(), strict=True), 1):

@@ -404,7 +404,6 @@ async def merge_snippet(
 async def _merge_into(
     changes: Sequence[ProfileChange], text: str, said_at: datetime, services: Services
 ) -> Merged:
-    """Merge a snippet into the background of the current profile."""
     profile = changes[-1].profile if changes else BankProfile()
     newer = said_after(said_at, changes, services.languages)
     return await merge(
@@ -450,12 +449,7 @@ def _commit(
     completing: tuple[TaskClaim, ...],
     projector: Projector,
 ) -> BankProfile:
-    """Commit the background if it changed and complete the tasks; return the profile.
-
-    Raises:
-        RevisionConflict: the profile changed since it was read; nothing was written.
-        TaskClosed: a task was finished by another worker; nothing was written.
-    """
+    """Commit the background if it changed and complete the tasks; return the profile."""
     before = newest[0] if newest else None
     profile = before.profile if before else BankProfile()
     write = None

@@ -247,12 +247,7 @@ def _known(model_id: str, projector: Projector) -> MentalModel | None:
 
 
 def _commit(write: RefreshWrite, completing: tuple[TaskClaim, ...], projector: Projector) -> bool:
-    """Store the outcome of a refresh and complete the tasks; return False if the model was deleted.
-
-    Raises:
-        RevisionConflict: a fact that was read has changed; nothing was written.
-        TaskClosed: a task was finished by another worker; nothing was written.
-    """
+    """Store the outcome of a refresh and complete the tasks; return False if the model was deleted."""
     bank = projector.name
     with projector.ledger.transaction(bank) as transaction:
         there = any(model.id == write.model_id for model in transaction.mental_models.all(bank))

@@ -611,11 +611,7 @@ def _check_sound(made: Sequence[Summary], usage: Usage, model: LanguageModel | N
 
 
 def _commit(writes: WriteSet, task: Task, read: Sequence[MemoryUnit], projector: Projector) -> int | None:
-    """Commit the writes and complete the task, unless the facts read have changed.
-
-    Returns:
-        The number of new observations, or None if the facts changed and nothing was written.
-    """
+    """Commit the writes and complete the task; return the number of new observations, or None if the facts read have changed."""
     for attempt in range(COMMITS):
         try:
             with projector.transaction() as (view, transaction):

@@ -27,7 +27,7 @@ from hindsight_integrations.model.units import FactType
 from hindsight_integrations.models.protocols import LanguageModel, StreamingLanguageModel, TextPrompt
 from hindsight_integrations.prompts.answer import PromptQuestion
 from hindsight_integrations.prompts.reflect_step import streamed_answer_prompt, streamed_last_step_prompt
-from hindsight_integrations.reflect.agentic.steps import AgenticLoop, Progress
+from hindsight_integrations.reflect.agentic import AgenticLoop, Progress
 from hindsight_integrations.reflect.answer import (
     AnsweredQuestion,
     answer_in_one_call,

@@ -585,7 +585,6 @@ def _rewords(related: PairRelation) -> bool:
 
 
 def _assessment(related: PairRelation) -> Assessment:
-    """Return the effect of an opinion's facts on the held opinion."""
     if related.relation is not Relation.OPPOSES:
         return Assessment.REINFORCE
     return Assessment.CONTRADICT if related.strength is EvidenceStrength.STRONG else Assessment.WEAKEN

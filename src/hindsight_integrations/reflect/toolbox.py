@@ -688,7 +688,6 @@ def _bounded(value: Decimal) -> Decimal:
 
 
 def _rounded(value: Decimal, places: Decimal = Decimal(0)) -> Decimal:
-    """Round half up."""
     if places not in range(MOST_PLACES + 1):
         raise NoArithmetic(f"it must round to 0 to {MOST_PLACES} places")
     return value.quantize(Decimal(1).scaleb(-int(places)), ROUND_HALF_UP)

@@ -26,16 +26,16 @@ from hindsight_integrations.prompts.reflect_step import (
     with_calls_left,
 )
 from hindsight_integrations.prompts.repair import complete_with_repair
-from hindsight_integrations.reflect.agentic.toolbox import (
+from hindsight_integrations.reflect.answer import AnsweredQuestion, WrittenAnswer, conclude, unreadable
+from hindsight_integrations.reflect.citations import CitationIndex, reference_faults, references
+from hindsight_integrations.reflect.context import ReflectContext
+from hindsight_integrations.reflect.toolbox import (
     Numbering,
     Toolbox,
     ToolContext,
     ToolProblem,
     call_key,
 )
-from hindsight_integrations.reflect.answer import AnsweredQuestion, WrittenAnswer, conclude, unreadable
-from hindsight_integrations.reflect.citations import CitationIndex, reference_faults, references
-from hindsight_integrations.reflect.context import ReflectContext
 
 MOST_STEPS: Mapping[Budget, int] = {Budget.LOW: 5, Budget.MID: 10, Budget.HIGH: 10}
 """Maximum number of tool calls by budget (reference, "Configuration Defaults": at most 10)."""

@@ -1,1 +1,0 @@
-"""Agentic reflection: the model looks things up with tools before it answers."""
