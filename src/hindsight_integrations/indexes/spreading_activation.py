@@ -316,7 +316,7 @@ class _Walk:
         return units.bar(self.budget) if self.cut else ACTIVATION_FLOOR
 
     def admit(self, ids: IntArray, values: Float64Array, bar: float) -> tuple[IntArray, Float64Array]:
-        """Return the permitted units at or above the bar, ids ascending, with their largest values."""
+        """Return the permitted units whose largest value reaches the threshold, with that value; ids ascending."""
         enough = values >= bar
         ids, values = strongest(ids[enough], values[enough])
         keep = self.allowed(ids)

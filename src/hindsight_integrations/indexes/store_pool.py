@@ -290,7 +290,7 @@ def _revision(store: KeywordStore) -> int:
     return store.watermark.revision if store.watermark else 0
 
 
-_KEY = b"watermark"  # in Lucene's commit data each text follows its length, one byte below 128 characters
+_KEY = b"watermark"  # in Lucene's commit data each text follows its length, which takes one byte if it is below 128
 _SEGMENTS = "segments_"
 
 

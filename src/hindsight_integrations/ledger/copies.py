@@ -144,7 +144,7 @@ class Copies:
         self._changed(_DELETE_EARLIER, {"key": bank.key, "by": holder.id, "besides": bank.generation})
 
     def delete_holder(self, holder: str) -> int:
-        """Record that all copies of a holder are deleted; return the number of copies."""
+        """Record that all copies of a holder (a process or cache folder) have been deleted; return the number of copies."""
         return self._changed(_DELETE_HOLDER, {"by": holder})
 
     def _changed(self, statement: Executable, values: Values) -> int:

@@ -772,7 +772,7 @@ def traces_of(
         document=erasure.document,
         # With `message`, `thread` only locates the message; the other messages of the thread are kept.
         thread=erasure.thread if erasure.message is None else None,
-        # `window` and `before` exclude each other; `before` is a window without a start.
+        # `before` is stored as a window without a start, because the two are mutually exclusive.
         window=erasure.window if erasure.before is None else Interval(EARLIEST, erasure.before),
         tags=frozenset(erasure.tags),
         names=names,

@@ -277,7 +277,7 @@ def raw(connection: Connection) -> sqlite3.Connection:
 
 @contextmanager
 def lenient_text(connection: Connection) -> Iterator[None]:
-    """Replace bytes that cannot be decoded while reading texts, which in SQLite occur only after damage."""
+    """While texts are read, replace bytes that cannot be decoded; in SQLite these occur only after damage."""
     if connection.dialect.name != "sqlite":
         yield
         return

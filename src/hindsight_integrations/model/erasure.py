@@ -161,7 +161,7 @@ class WholeNames:
         names: the normalised names (`normalise_name`).
         texts: texts of the bank; a longer name that is unambiguous in one of them ("Apollo 2 launches") is
             recognised in all texts.
-        uncounted: words that cannot be counted: in "Apollo 2 was" the number belongs to the name, in "Apollo
+        uncounted: words that a preceding number cannot modify: in "Apollo 2 was" the number belongs to the name, in "Apollo
             2 cups" perhaps not.
     """
 
@@ -281,7 +281,7 @@ def identifies_any(text: str, identifiers: Collection[str]) -> bool:
 
 
 def kind_words(identifier: str) -> frozenset[str]:
-    """Return the words by which people call an identifier of this format, such as "phone number", "e-mail address" or "card"."""
+    """Return the words that people use for an identifier of this format, such as "phone number", "e-mail address" or "card"."""
     if "@" in identifier:
         return frozenset({"email", "mail", "e", "address"})
     if not identifier.isdecimal():

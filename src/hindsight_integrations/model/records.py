@@ -1,4 +1,4 @@
-"""Records: countable or listable parts of a memory, of a closed set of kinds."""
+"""Records: countable or listable parts of a memory, each of a fixed kind."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def readable_time(
 
 
 def iso_time(occurred: Interval) -> str:
-    """Format an interval as ISO 8601, at its precision: 2024, 2024-05, 2024-05-03, or two days separated by a slash."""
+    """Format an interval as ISO 8601, at its precision: 2024, 2024-05, 2024-05-03, or two dates separated by a slash."""
     start, last = occurred.start, occurred.end - MICROSECOND
     if (start.month, start.day) == (1, 1) and _is_one(occurred, Granule.YEAR):
         return f"{start.year:04}"

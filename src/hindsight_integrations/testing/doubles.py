@@ -141,7 +141,7 @@ class FrozenClock:
 
 
 class WordCounter:
-    """Token counter that counts white-space separated words, so that budgets are easy to compute in tests."""
+    """Token counter that counts whitespace-separated words, so that budgets are easy to compute in tests."""
 
     @property
     def name(self) -> str:
