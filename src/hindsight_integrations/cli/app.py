@@ -212,7 +212,7 @@ def retain(
 def _sources(
     text: str | None, files: Sequence[Path], *, forced: Format | None, day_first: bool | None
 ) -> list[tuple[str, ImportSource]]:
-    """Read the inputs as (name, source); the name of TEXT is empty."""
+    """Read the inputs as (name, source); the argument TEXT has an empty name."""
     if (text is None) == (not files):
         wrong = "Nothing to retain: pass TEXT, --file, or - for standard input" if text is None else None
         raise USAGE_ERROR(wrong or "Pass TEXT or --file, not both")

@@ -1,4 +1,4 @@
-"""Opens the ledger of a data directory for reading or writing, after checking for losses."""
+"""Opens the ledger of a data directory for reading or writing, after checking that no commit is missing."""
 
 from __future__ import annotations
 

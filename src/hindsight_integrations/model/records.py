@@ -1,4 +1,4 @@
-"""Records: countable or listable parts of a memory, each of a fixed kind."""
+"""Records: countable or listable parts of a memory; the set of kinds is fixed."""
 
 from __future__ import annotations
 

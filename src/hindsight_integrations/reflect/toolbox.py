@@ -298,6 +298,7 @@ def _callers_tool(name: str, usage: str, run: Callable[[Mapping[str, Any]], Awai
     """Wrap a function of the caller; any exception is reported to the model."""
 
     async def call(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        # Returns whatever the tool raises, because callers' tools may raise anything.
         (result,) = await asyncio.gather(_text_of(run, arguments), return_exceptions=True)
         if isinstance(result, ValidationError):
             raise ToolProblem(f"wrong arguments ({answer_problem(result)}). Usage: {usage}") from result

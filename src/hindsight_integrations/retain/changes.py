@@ -122,7 +122,7 @@ def superseding_events(
 
 
 def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
-    """Return events that restore units that one edit invalidated and a later edit states again in the same words."""
+    """Return events that restore units: an edit had invalidated them, and a later edit repeats them word for word."""
     stored = _units_by_row(ledger, bank, [unit.id for unit in units])
     moments = {unit.id: unit.mentioned_at for unit in units}
     events = []

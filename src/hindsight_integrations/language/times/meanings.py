@@ -1026,7 +1026,7 @@ PartOf = Callable[[re.Match[str], Scope, Span], Span | None]
 
 
 def of_anchor(at_least: timedelta = timedelta()) -> Callable[[PartOf], Build]:
-    """Decorate a function that returns a part or neighbour of the time that starts where a match ends.
+    """Decorate a function that reads a time starting where a match ends, and returns a part of it or a time next to it.
 
     The decorator reads this time and passes it to the function. The result ends where this time ends, and has a year if
     this time has one.

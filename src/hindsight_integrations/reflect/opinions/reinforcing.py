@@ -450,7 +450,7 @@ class AssessmentPrompt:
         return completed_grounds(text, own, [*facts, *opinions], self._languages)
 
     def _fault(self, one: AnsweredAssessment, pair: FactOpinionPair) -> str:
-        """Return the fault of a rewording; empty if it has none or would not be used."""
+        """Return what is wrong with a rewording; empty if nothing is, or if the assessment does not use it."""
         if not one.rewording.strip() or not may_reword(one.assessment, one.strength):
             return ""
         return rewording_fault(one.rewording, pair, self._languages)
