@@ -569,7 +569,7 @@ def test_a_memory_moves_to_a_database_and_back(address: str, tmp_path: Path) -> 
 
 
 def test_a_turn_and_a_recall_wait_for_few_answers(process: Process) -> None:
-    """A turn of two facts takes at most 12 round trips to the server, a recall at most 4, including the check for changes."""
+    """A turn of two facts waits for the answers to at most 12 statements, a recall to at most 4, with the check for changes."""
     bank = process().bank("alice")
 
     def say(number: int) -> None:

@@ -530,9 +530,9 @@ class _SearchedRows:
 class MappedVectorIndex(_ExactIndex):
     """A VectorIndex and VectorScorer whose vectors are memory-mapped from a file.
 
-    New vectors stay in memory until there are enough to write, so the watermark on disk may lag behind; after
-    the process was killed, they are read from the ledger again. Removed vectors leave the file with the next `advance`. If the
-    file cannot be written (a full disk), the vectors are served from memory, and the next `advance` tries
+    New vectors stay in memory until there are enough to write, so the watermark on disk may lag behind; if the process
+    is killed, they are read from the ledger again. Removed vectors leave the file with the next `advance`. If the file
+    cannot be written (a full disk), the vectors are served from memory, and the next `advance` tries
     again. One writer; searches take no lock.
     """
 
